@@ -32,7 +32,7 @@ from guestlist.privacy import (
     OneRunCurve,
     gaussian_epsilon,
 )
-from guestlist.privacy.lower_bounds import Method, lower
+from guestlist.privacy.lower_bounds import lower
 from guestlist.selfcheck.simulations import gaussian_simulation
 
 HERE = Path(__file__).parent
@@ -135,7 +135,7 @@ OF_GAUSSIAN_NOISE = ("one run, Gaussian curve", "many runs, Gaussian")  # valid 
 class Free:
     """Best threshold, chosen with the truth and without correction: an invalid method."""
 
-    def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
+    def lower(self, method: BoundMethod, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
         return max(method.bound(scores, member, result, delta, level) for result in method.candidates(member))
 
 

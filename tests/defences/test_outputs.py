@@ -150,7 +150,7 @@ def test_an_output_depends_only_on_the_query(guard):
 
 def test_memguard_refuses_missing_inputs():
     data = gl.Data(np.ones((1, 1)), np.zeros(1, int))
-    with pytest.raises(InputError, match=r"held_out= is empty\. MemGuard"):
+    with pytest.raises(InputError, match=r"held_out= is empty\."):
         gl.defences.MemGuard(data.take(np.array([], int)))
     with pytest.raises(InputError, match="Pass members="):
         gl.defences.MemGuard(data).begin(None, None, np.random.default_rng(0))

@@ -278,7 +278,7 @@ def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
     monkeypatch.setitem(DEFENCES, "softened", row)
     document = json.loads(CliRunner().invoke(main, ["show", "defences", "--json"]).output)
     assert {"defence": "softened", "trains": "torch module"}.items() <= document[-1].items()
-    recipe = DEFENCES["softened"].with_options(share=0.9)
+    recipe = DEFENCES["softened"].recipe(share=0.9)
     trained = as_recipe(recipe)(gl.defences.mlp(5, 3, hidden=(8,)), gl.Data(*blobs[0]), np.random.default_rng(0))
     results = gl.audit(
         gl.torch_target(trained, train=recipe), *blobs, references=4, attacks=["loss", "reference"], jobs=1
@@ -289,7 +289,9 @@ def test_a_defence_is_a_file_and_a_row(monkeypatch, blobs):
 @pytest.mark.parametrize("name", DEFENCES)
 def test_every_row_makes_a_recipe(name):
     row, some = DEFENCES[name], gl.Data(np.ones((3, 2)), np.zeros(3, int))
-    recipe = row.with_options(*([some] if name in ("adv_reg", "memguard") else []))
+    recipe = row.recipe(*([some] if name in ("adv_reg", "memguard") else []))
+    if row.kind == "objective":
+        recipe = gl.defences.Fit(objective=recipe)
     forms = {"answer": gl.defences.Answering, "members": gl.defences.Removal}
     assert isinstance(recipe, forms.get(row.kind, gl.defences.Recipe))
     assert describe(recipe) == recipe.describe()

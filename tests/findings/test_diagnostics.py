@@ -29,10 +29,9 @@ from guestlist.testing import (
     gaussian_simulation,
     leaking_case,
     noise_simulation,
-    regression_case,
     signals_of_margin,
-    with_signals,
 )
+from simulated_cases import regression_case, with_signals
 
 summary = partial(terminal.summary, verbose=True)
 

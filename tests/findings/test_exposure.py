@@ -8,7 +8,8 @@ from benchmarks.honesty import exposure as honesty
 
 from guestlist._findings import exposure, records
 from guestlist.attacks import ATTACKS
-from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_simulation, regression_case
+from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_simulation
+from simulated_cases import regression_case
 
 
 @pytest.mark.slow

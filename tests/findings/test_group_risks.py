@@ -17,7 +17,8 @@ from guestlist._views import Rotation
 from guestlist.evidence import signals_of_margin
 from guestlist.metrics import clustered_proportion, group_means, holm, pearson, threshold_at_fpr, tpr_at_fpr
 from guestlist.risks import risks_of
-from guestlist.testing import case_of, evaluate_case, leaking_case, regression_case
+from guestlist.testing import case_of, evaluate_case, leaking_case
+from simulated_cases import regression_case
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from guestlist._findings import exposure, headline, records
 from guestlist._findings.exposure import p_value_of_person, top_k_ties
 from guestlist._kernels import out_model_stats
-from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_simulation, with_signals
+from guestlist.testing import case_of, gaussian_simulation, leaking_case, noise_simulation
+from simulated_cases import with_signals
 
 
 def test_p_values_among_models_count_models_that_did_not_train_on_the_record():

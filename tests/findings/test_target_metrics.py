@@ -7,7 +7,8 @@ from sklearn.metrics import r2_score
 from guestlist import Results
 from guestlist._report import prose
 from guestlist._report.page import report_page
-from guestlist.testing import evaluate_case, leaking_case, regression_case
+from guestlist.testing import evaluate_case, leaking_case
+from simulated_cases import regression_case
 
 
 @pytest.mark.slow

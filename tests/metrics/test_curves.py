@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from guestlist.metrics import auc, roc, roc_steps, tpr_at_fpr
-from guestlist.testing import ScoreSimulation
+from simulated_cases import ScoreSimulation
 
 
 def full_curve(scores, member):

@@ -15,7 +15,8 @@ from guestlist.metrics import (
     proportion,
     proportion_difference,
 )
-from guestlist.testing import ScoreSimulation, interval_coverage
+from guestlist.testing import interval_coverage
+from simulated_cases import ScoreSimulation
 
 SHARES = [0.001, 0.01, 0.02, 0.1, 0.3, 0.5, 0.65, 0.9, 0.98, 0.99, 0.999]
 

@@ -21,7 +21,8 @@ from guestlist.metrics import (
     threshold_at_fpr,
     tpr_at_fpr,
 )
-from guestlist.testing import ScoreSimulation, interval_coverage
+from guestlist.testing import interval_coverage
+from simulated_cases import ScoreSimulation
 
 lattice = st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 1.0, 2.0, np.inf])
 

@@ -28,7 +28,7 @@ from guestlist.metrics import (
 from guestlist.metrics.low_fpr import SortedScores
 from guestlist.metrics.ranking import ClusterCodes, auc_variance
 from guestlist.selfcheck.simulations import Visits
-from guestlist.testing import ScoreSimulation
+from simulated_cases import ScoreSimulation
 
 owners = st.lists(st.integers(0, 5), min_size=1, max_size=25)
 

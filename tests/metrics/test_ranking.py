@@ -7,7 +7,8 @@ from scipy.special import logit
 import oracles_metrics as oracle
 from guestlist.metrics import auc, auc_difference, placements, smallest_detectable_auc
 from guestlist.metrics.ranking import delong_variance_parts
-from guestlist.testing import ScoreSimulation, interval_coverage
+from guestlist.testing import interval_coverage
+from simulated_cases import ScoreSimulation
 
 lattice_scores = st.lists(st.sampled_from([-np.inf, -1.0, 0.0, 0.5, 2.0, np.inf]), min_size=2, max_size=30)
 

@@ -15,7 +15,8 @@ from guestlist.metrics import (
     tpr_at_fpr,
 )
 from guestlist.metrics.ranking import ClusterCodes, _interval, auc_variance
-from guestlist.testing import ScoreSimulation, interval_coverage
+from guestlist.testing import interval_coverage
+from simulated_cases import ScoreSimulation
 
 
 def outcome(right, members, right_outside, nonmembers):

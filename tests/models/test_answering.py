@@ -118,5 +118,5 @@ def test_impossible_defences_are_reported(model, sides):
         gl.models.answering(model, gl.defences.Fit())
     with pytest.raises(InputError, match="predicts values"):
         gl.models.answering(Ridge().fit(np.ones((4, 1)), np.arange(4.0)), gl.defences.LabelOnly())
-    with pytest.raises(ValueError, match="'adaptive' or 'naive'"):
+    with pytest.raises(ValueError, match="'adaptive', 'naive'"):
         gl.models.answering(LogisticRegression().fit(*sides[0]), gl.defences.LabelOnly(), attacker="lazy")

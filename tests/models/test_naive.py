@@ -106,7 +106,7 @@ def test_what_cannot_be_naive_is_refused():
     for train, message in ((lambda data, rng: network(), "without the defence"), (None, "Pass train=")):
         with pytest.raises(InputError, match=message):
             gl.torch_target(network(), train=train, attacker="naive")
-    with pytest.raises(ValueError, match="'adaptive' or 'naive'"):
+    with pytest.raises(ValueError, match="'adaptive', 'naive'"):
         gl.torch_target(network(), train=FIT, attacker="both")
 
 

@@ -9,8 +9,9 @@ import guestlist as gl
 from guestlist._report.page import report_page
 from guestlist.metrics import auc
 from guestlist.risks import RISKS, LogHistogram, risk_score, risks_of
-from guestlist.testing import case_of, gaussian_simulation, leaking_case, regression_case
+from guestlist.testing import case_of, gaussian_simulation, leaking_case
 from oracles_risks import modified_entropy, risk_scores
+from simulated_cases import regression_case
 
 
 @pytest.fixture(scope="module", params=["", "defended_"], ids=["undefended", "defended"])

@@ -13,6 +13,7 @@ from .environment import stoppable as stoppable
 from .environment import torch as torch
 from .fingerprints import SEEDS as SEEDS
 from .fingerprints import THREADS as THREADS
+from .fingerprints import DescribedRecipe as DescribedRecipe
 from .fingerprints import describe as describe
 from .fingerprints import described as described
 from .fingerprints import names_ending as names_ending

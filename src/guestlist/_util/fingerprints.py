@@ -79,6 +79,13 @@ def described(recipe) -> str:
     return f"{_class(type(recipe))}({options})"
 
 
+class DescribedRecipe:
+    """Base class of recipes that are frozen dataclasses: their options are their identity."""
+
+    def describe(self) -> str:
+        return described(self)
+
+
 def _is_remembered(value, name: str) -> bool:
     """Return whether an attribute is a cached property of a guestlist class; other attributes may be settings."""
     owner = next((part for part in type(value).__mro__ if name in vars(part)), object)

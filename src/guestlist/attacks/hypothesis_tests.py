@@ -42,8 +42,7 @@ def reference_empirical(signals: View) -> np.ndarray:
     It has no values between 0 and 1 / references, so it cannot resolve low false positive rates. NaN where every reference
     trained on the record.
     """
-    loss = signals.target("loss")
-    return np.where(np.isnan(loss), np.nan, signals.share_above("loss"))
+    return np.where(np.isnan(signals.target("loss")), np.nan, signals.share_above("loss"))
 
 
 def difficulty(signals: View) -> np.ndarray:

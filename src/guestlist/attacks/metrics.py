@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from guestlist import metrics
 from guestlist._views import Signals, View
 
 # Sign of each signal: members have larger margins and smaller losses.
@@ -47,8 +48,7 @@ def beyond_threshold(view: View, name: str, *, per_class: bool = True) -> np.nda
         thresholds = view.class_thresholds(name, sign)
     missing = np.isnan(thresholds)
     if missing.any():
-        overall = view.best_threshold(name, sign)
-        thresholds = np.where(missing, overall, thresholds)
+        thresholds = np.where(missing, view.best_threshold(name, sign), thresholds)
     return sign * view.target(name) - thresholds
 
 
@@ -103,7 +103,4 @@ def quantile_p_value(signals: Signals) -> np.ndarray:
 
     This is a split-conformal p-value: it is valid on average over non-members, for any regressor.
     """
-    scores = quantile(signals)
-    beyond = signals.evidence.need("quantiles").beyond
-    as_large = len(beyond) - np.searchsorted(beyond, scores, side="left")
-    return np.where(np.isnan(scores), np.nan, (1 + as_large) / (1 + len(beyond)))
+    return metrics.conformal_p_values(quantile(signals), signals.evidence.need("quantiles").beyond)

@@ -1,6 +1,6 @@
 """Attacks on a model's parameters, tree leaves or K-NN structure."""
 
-from collections.abc import Callable
+from typing import Literal
 
 import numpy as np
 import scipy
@@ -35,13 +35,13 @@ def white_box(signals: Signals) -> np.ndarray:
     if not training.size or not scored.any():
         return scores
     leaf = int(np.clip(len(training) // 20, 1, LEAF))
-    forest = RandomForestClassifier(TREES, min_samples_leaf=leaf, random_state=0)
     rows = np.column_stack([view.features, signals.labels])
-    forest.fit(rows[training], view.member[training])
+    forest = RandomForestClassifier(TREES, min_samples_leaf=leaf, random_state=0).fit(
+        rows[training], view.member[training]
+    )
     share = forest.predict_proba(rows[scored])[:, 1]
-    scores[scored] = scipy.special.logit(
-        (len(training) * share + 0.5) / (len(training) + 1)
-    )  # finite if all trees agree
+    # Shrunk, so that scores are finite if all trees agree.
+    scores[scored] = scipy.special.logit((len(training) * share + 0.5) / (len(training) + 1))
     return scores
 
 
@@ -94,30 +94,16 @@ def _tree_log_ratio(leaves: LeavesView, tree: int, classes: np.ndarray) -> np.nd
     return np.log(1 - if_member + if_member * odds + SMOOTHING)
 
 
-def knn_likelihood_ratio_attack(signals: Signals) -> np.ndarray:
-    """Return the log-likelihood ratio of the target's loss with and without the record: LiRA without sampling error.
+def knn_value(signals: Signals, value: Literal["knn_likelihood_ratio", "t_waka"]) -> np.ndarray:
+    """Score by the distribution of a K-NN target's loss with and without the record; NaN for records not evaluated.
 
-    NaN for records that are not evaluated.
+    ``knn_likelihood_ratio`` is the log-likelihood ratio of the target's loss: LiRA without sampling error. ``t_waka`` is
+    target-WaKA (Mesana et al. 2024): the area between the two distribution functions above the loss minus that below.
     """
-
-    return _knn_scores(signals, knn.knn_likelihood_ratio)
-
-
-def t_waka_attack(signals: Signals) -> np.ndarray:
-    """Score by target-WaKA (Mesana et al. 2024).
-
-    It is the area between the distribution functions with and without the record above the target's loss minus that below.
-    NaN for records that are not evaluated.
-    """
-
-    return _knn_scores(signals, knn.t_waka)
-
-
-def _knn_scores(signals: Signals, value: Callable) -> np.ndarray:
-
     view = signals.evidence.need("neighbours")
     rows = view.evaluated
     scores = np.full(len(signals.labels), np.nan)
     loss = 1 - signals.target("p_y")[rows]
-    scores[rows] = value(view.x[rows], signals.labels[rows], loss, knn.Knn(k=view.k, metric=view.metric), p=view.rate)
+    score = getattr(knn, value)
+    scores[rows] = score(view.x[rows], signals.labels[rows], loss, knn.Knn(k=view.k, metric=view.metric), p=view.rate)
     return scores

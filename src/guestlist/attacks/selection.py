@@ -10,7 +10,7 @@ import numpy as np
 
 from guestlist import metrics
 from guestlist._util import close_matches, short_repr
-from guestlist._views import Rotation, Signals, missing_message
+from guestlist._views import Signals, missing_message
 from guestlist.attacks.attack import Attack, score_every_target
 from guestlist.attacks.table import ATTACKS
 from guestlist.errors import InputError, NotCollectedError
@@ -47,10 +47,10 @@ class Combination:
                 )
         target_only = [name for name in self.names if not ATTACKS[name].on_stand_ins]
         if target_only:
-            looks = ", ".join(sorted({ATTACKS[name].evidence for name in target_only}))
+            evidence = sorted({ATTACKS[name].evidence for name in target_only})
             raise InputError(
                 f"{', '.join(target_only)} cannot be combined: a combination is calibrated on reference models as "
-                f"stand-in targets, which have no {looks}. Remove it."
+                f"stand-in targets, which have no {', '.join(evidence)}. Remove it."
             )
 
     def __str__(self) -> str:
@@ -94,7 +94,12 @@ class Combination:
 
     def _stand_in_scores(self, signals: Signals) -> list[np.ndarray]:
         """Return each attack's scores of the non-members of stand-in targets, in the same order for all attacks."""
-        stand_ins = _stand_in_targets(signals)
+        if signals.references < 2:
+            raise InputError(
+                f"A combination needs at least 2 reference models, found {signals.references}. Train more of them: "
+                "references= (--references)."
+            )
+        stand_ins = signals.stand_ins
 
         def rounded(name: str) -> np.ndarray:
             scores = score_every_target(ATTACKS[name], stand_ins)[~stand_ins.member]
@@ -105,9 +110,10 @@ class Combination:
 
     def _level(self, signals: Signals, stand_in_scores: list[np.ndarray]) -> np.ndarray:
         """Return (records,) the lowest level at which the rule flags a record of the target."""
-        levels = []
-        for name, null_scores in zip(self.names, stand_in_scores, strict=True):
-            levels.append(metrics.conformal_p_values(_rounded(ATTACKS[name].score(signals), null_scores), null_scores))
+        levels = [
+            metrics.conformal_p_values(_rounded(ATTACKS[name].score(signals), null_scores), null_scores)
+            for name, null_scores in zip(self.names, stand_in_scores, strict=True)
+        ]
         return _joint(np.stack(levels), self.rule)
 
 
@@ -139,16 +145,6 @@ def parse_combination(text: str) -> Combination | None:
         return None
     names = tuple(name.strip() for name in match[2].split(",") if name.strip())
     return Combination(names, cast(Rule, match[1]))  # raises an error for other rules
-
-
-def _stand_in_targets(signals: Signals) -> Rotation:
-    """Return the references of a target, each in turn as the target of the others."""
-    if signals.references < 2:
-        raise InputError(
-            f"A combination needs at least 2 reference models, found {signals.references}. Train more of them: "
-            "references= (--references)."
-        )
-    return signals.stand_ins
 
 
 def _rounded(scores: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -359,7 +359,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "knn_likelihood_ratio": Attack(
         title="exact likelihood ratio for K-NN",
-        score=model_specific.knn_likelihood_ratio_attack,
+        score=partial(model_specific.knn_value, value="knn_likelihood_ratio"),
         summary="exact likelihood ratio of a K-NN target",
         paper="guestlist",
         needs=("p_y",),
@@ -368,7 +368,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "t_waka": Attack(
         title="target-WaKA for K-NN",
-        score=model_specific.t_waka_attack,
+        score=partial(model_specific.knn_value, value="t_waka"),
         summary="target-WaKA of a K-NN target",
         paper="Mesana et al. 2024",
         needs=("p_y",),

@@ -36,7 +36,8 @@ def local(name: str) -> Path | None:
 
 def fetched(url: str, sha256: str) -> Path:
     """Return the file at ``url`` from the cache, or download it; raise unless it has this checksum."""
-    path = cache_folder() / url.rsplit("/", 1)[-1]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    path = cache / "guestlist" / url.rsplit("/", 1)[-1]
     if not path.exists() or _digest(path.read_bytes()) != sha256:
         content = _download(url)
         if _digest(content) != sha256:
@@ -46,11 +47,6 @@ def fetched(url: str, sha256: str) -> Path:
             )
         write_bytes(path, content)
     return path
-
-
-def cache_folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "guestlist"
 
 
 def _download(url: str) -> bytes:

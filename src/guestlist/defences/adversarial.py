@@ -6,10 +6,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from guestlist._util import described, one_thread, torch
+from guestlist._util import DescribedRecipe, integer, number, one_thread, torch
 from guestlist.data import Data
 from guestlist.defences.outputs import Ask, Say
-from guestlist.defences.torch_training import Batch, Fit, Loss, Start, mlp, soft
+from guestlist.defences.torch_training import (
+    Batch,
+    Fit,
+    Loss,
+    Start,
+    answered,
+    labels_tensor,
+    mlp,
+    soft,
+    tensor,
+)
 from guestlist.errors import InputError
 
 
@@ -44,20 +54,12 @@ class AdvReg:
     for_values: ClassVar[bool] = False
 
     def __post_init__(self):
-        if self.weight < 0:
-            raise ValueError(f"Expected weight={self.weight} to be 0 or more.")
-        if self.steps < 1 or self.warm_up < 0:
-            raise ValueError(f"Expected steps={self.steps} to be 1 or more and warm_up={self.warm_up} to be 0 or more.")
-        if not isinstance(self.held_out, Data):
-            raise InputError(f"held_out must be gl.Data(x, y); found {type(self.held_out).__name__}.")
-        if not len(self.held_out):
-            raise InputError(
-                "held_out= is empty. Adversarial regularisation needs records outside the training set: held_out=gl.Data(x, y)."
-            )
+        number("weight", self.weight, 0, ends="[)")
+        integer("steps", self.steps, 1)
+        integer("warm_up", self.warm_up)
+        _check_held_out(self.held_out)
 
     def begin(self, start: Start) -> Loss:
-        from guestlist.defences.torch_training import answered, labels_tensor, tensor
-
         x = tensor(self.held_out.x, start.module)
         y = labels_tensor(self.held_out.y, start.module)
         classes = answered(start.module, x[:1]).shape[1]
@@ -66,6 +68,7 @@ class AdvReg:
             torch.manual_seed(int(start.rng.integers(2**63)))
             attack = mlp(2 * classes, 1, hidden=self.hidden).to(start.x.dtype).to(start.x.device)
         optimizer = torch.optim.Adam(attack.parameters(), lr=self.learning_rate)
+        log_probability = torch.nn.functional.logsigmoid  # of log-odds
 
         def odds(answers, labels):
             """Return (records,) log-odds of membership according to the classifier."""
@@ -74,8 +77,9 @@ class AdvReg:
         def learn(answers, batch: Batch) -> None:
             for _ in range(self.steps):
                 rows = start.rng.choice(len(y), size=len(batch.y), replace=len(batch.y) > len(y))
-                outside = answered(start.module, x[rows])
-                gain = _log(odds(answers.detach(), batch.y)).mean() + _log(-odds(outside, y[rows])).mean()
+                inside = odds(answers.detach(), batch.y)
+                outside = odds(answered(start.module, x[rows]), y[rows])
+                gain = log_probability(inside).mean() + log_probability(-outside).mean()
                 optimizer.zero_grad()
                 (-gain).backward()
                 optimizer.step()
@@ -85,16 +89,18 @@ class AdvReg:
             if not self.weight or batch.epoch < self.warm_up:
                 return plain
             learn(answers, batch)
-            return plain + self.weight * _log(odds(answers, batch.y)).mean()
+            return plain + self.weight * log_probability(odds(answers, batch.y)).mean()
 
         return loss
 
 
-def _log(odds):
-    """Return the logarithm of a probability, given its log-odds."""
-    from torch.nn.functional import logsigmoid
-
-    return logsigmoid(odds)
+def _check_held_out(held_out: Any) -> None:
+    if not isinstance(held_out, Data):
+        raise InputError(f"held_out must be gl.Data(x, y); found {type(held_out).__name__}.")
+    if not len(held_out):
+        raise InputError(
+            "held_out= is empty. This defence needs records outside the training set: held_out=gl.Data(x, y)."
+        )
 
 
 WEIGHTS = (0.1, 1.0, 10.0, 100.0, 1e3, 1e4, 1e5)  # weights of the distortion, tried in order while noise is found
@@ -105,7 +111,7 @@ SCALES = (8.0, 0.01)  # factors of logits: much sharper outputs, and nearly unif
 
 
 @dataclass(frozen=True)
-class MemGuard:
+class MemGuard(DescribedRecipe):
     """Add noise to every output so that the defender's attack classifier is undecided (Jia et al. 2019).
 
     The classifier is trained to distinguish the model's outputs for its training records from those for held-out
@@ -136,34 +142,24 @@ class MemGuard:
     learns = True
 
     def __post_init__(self):
-        if not 0 <= self.budget <= 2:
-            raise ValueError(f"Expected budget={self.budget} in [0, 2].")
-        if self.steps < 1 or not self.rate > 0:
-            raise ValueError(f"Expected steps={self.steps} to be 1 or more and rate={self.rate} above 0.")
-        if not isinstance(self.held_out, Data):
-            raise InputError(f"held_out must be gl.Data(x, y); found {type(self.held_out).__name__}.")
-        if not len(self.held_out):
-            raise InputError(
-                "held_out= is empty. MemGuard needs records outside the training set: held_out=gl.Data(x, y)."
-            )
+        number("budget", self.budget, 0, 2, ends="[]")
+        integer("steps", self.steps, 1)
+        number("rate", self.rate, 0)
+        _check_held_out(self.held_out)
 
     def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
         if data is None:
             raise InputError("MemGuard is fitted on the records that the model was trained on. Pass members=.")
         with one_thread():  # more threads would slow down small networks
-            return self._fitted(ask(data.x), ask(self.held_out.x), rng)
-
-    def _fitted(self, inside: np.ndarray, outside: np.ndarray, rng: np.random.Generator) -> "Guarded":
-        size = min(len(inside), len(outside))  # equal numbers, so that undecided means a probability of 0.5
-        parts = [p[rng.permutation(len(p))[:size]] for p in (inside, outside)]
-        answers = Data(np.sort(np.concatenate(parts), axis=1), np.repeat([1, 0], size))
-        # The search for noise is small, and runs on the CPU.
-        network = self.classifier(mlp(answers.x.shape[1], 2, hidden=self.hidden), answers, rng).cpu()
-        seed = int(rng.integers(2**63))
-        return Guarded(network=network, budget=self.budget, steps=self.steps, rate=self.rate, seed=seed)
-
-    def describe(self) -> str:
-        return described(self)
+            parts = [ask(data.x), ask(self.held_out.x)]
+            size = min(map(len, parts))  # equal numbers, so that undecided means a probability of 0.5
+            answers = np.concatenate([p[rng.permutation(len(p))[:size]] for p in parts])
+            training = Data(np.sort(answers, axis=1), np.repeat([1, 0], size))
+            # The search for noise is small, and runs on the CPU.
+            network = self.classifier(mlp(answers.shape[1], 2, hidden=self.hidden), training, rng).cpu()
+        return Guarded(
+            network=network, budget=self.budget, steps=self.steps, rate=self.rate, seed=int(rng.integers(2**63))
+        )
 
 
 @dataclass(frozen=True)
@@ -181,8 +177,8 @@ class Guarded:
         first, second = _draws(p, self.seed)
         with one_thread():
             noisy = self.add_noise(p, first < 0.5)
-        change = np.abs(noisy - p).sum(axis=1)
-        return np.where((second * change < self.budget)[:, None], noisy, p)
+        within_budget = second * np.abs(noisy - p).sum(axis=1) < self.budget
+        return np.where(within_budget[:, None], noisy, p)
 
     def odds(self, p: np.ndarray) -> np.ndarray:
         """Return (records,) log-odds of membership according to the classifier."""
@@ -223,13 +219,16 @@ class Guarded:
         z = torch.as_tensor(np.log(np.maximum(p, SMALLEST)))
         start = z.softmax(dim=1)
         top_class = z.argmax(dim=1)
+        is_top = torch.nn.functional.one_hot(top_class, z.shape[1]).bool()
         at_first = self._odds(z).detach().sign()
         noise = torch.zeros_like(z)
         done = torch.zeros(len(z), dtype=torch.bool)
         for _ in range(self.steps):
             e = noise.clone().requires_grad_()
             odds = self._odds(z + e)
-            ahead = _ahead(z + e, top_class)
+            # Logit of the class minus the next largest logit.
+            others = (z + e).masked_fill(is_top, -torch.inf)
+            ahead = (z + e).gather(1, top_class[:, None]).flatten() - others.max(dim=1).values
             cost = (
                 odds.abs() + 10 * torch.relu(LEAST - ahead) + weight * ((z + e).softmax(dim=1) - start).abs().sum(dim=1)
             )
@@ -258,15 +257,8 @@ class Guarded:
         return np.where(same_class[:, None], answers, p)
 
     def _odds(self, z):
-        ordered = z.softmax(dim=1).sort(dim=1).values.to(next(self.network.parameters()).dtype)
-        answers = self.network(ordered)
+        answers = self.network(z.softmax(dim=1).sort(dim=1).values.to(next(self.network.parameters()).dtype))
         return (answers[:, 1] - answers[:, 0]).to(torch.float64)
-
-
-def _ahead(z, top_class):
-    """Return (records,) the logit of the class minus the next largest logit."""
-    others = z.masked_fill(torch.nn.functional.one_hot(top_class, z.shape[1]).bool(), -torch.inf)
-    return z.gather(1, top_class[:, None]).flatten() - others.max(dim=1).values
 
 
 def _softmax(z: np.ndarray) -> np.ndarray:
@@ -274,11 +266,10 @@ def _softmax(z: np.ndarray) -> np.ndarray:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def _draws(p: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return (records,) two numbers in [0, 1), derived from each output and a seed."""
+def _draws(p: np.ndarray, seed: int) -> np.ndarray:
+    """Return (2, records) numbers in [0, 1), derived from each output and a seed."""
     draws = []
     for row in np.ascontiguousarray(np.round(p, DIGITS)):
         digest = hashlib.blake2b(row.tobytes(), digest_size=16, key=seed.to_bytes(8, "little")).digest()
         draws.append([int.from_bytes(half, "little") / 2**64 for half in (digest[:8], digest[8:])])
-    first, second = np.array(draws).reshape(-1, 2).T
-    return first, second
+    return np.array(draws).reshape(-1, 2).T

@@ -1,18 +1,17 @@
 """Distillation: a student learns from the outputs of teachers instead of the labels."""
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 
-from guestlist._util import described
+from guestlist._util import DescribedRecipe, number
 from guestlist.data import Data
-from guestlist.defences.torch_training import Batch, Fit, Loss, Start, probabilities
+from guestlist.defences.torch_training import Batch, BatchObjective, Fit, Start, probabilities
 from guestlist.errors import InputError
 
 
 @dataclass(frozen=True)
-class Distillation:
+class Distillation(DescribedRecipe):
     """Train a student on a teacher's outputs for its own training records, at a temperature (Hinton et al. 2015).
 
     In training, teacher and student both use the temperature; afterwards the student uses 1. The teacher has memorised
@@ -33,8 +32,7 @@ class Distillation:
 
     def __post_init__(self):
         _check(self.teacher, self.student)
-        if not self.temperature > 0:
-            raise ValueError(f"Expected temperature={self.temperature} above 0.")
+        number("temperature", self.temperature, 0)
         if self.student.objective is not None:
             raise ValueError("The student of a distillation has its own objective. Remove objective= from the student.")
 
@@ -47,26 +45,19 @@ class Distillation:
         """Return the student's training, on the labels."""
         return self.student.plain()
 
-    def describe(self) -> str:
-        return described(self)
-
 
 @dataclass(frozen=True)
-class AtTemperature:
+class AtTemperature(BatchObjective):
     """Loss at a temperature, times the squared temperature, so that gradients keep their size."""
 
     temperature: float
-    for_values: ClassVar[bool] = False
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            return self.temperature**2 * start.loss(answers / self.temperature, batch)
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        return self.temperature**2 * start.loss(answers / self.temperature, batch)
 
 
 @dataclass(frozen=True)
-class Selena:
+class Selena(DescribedRecipe):
     """Train a student on the mean output of the teachers that were not trained on the record (Tang et al. 2022).
 
     Each record is excluded by ``out`` of ``teachers`` models. The paper has 25 teachers, 10 of which exclude a record.
@@ -107,9 +98,6 @@ class Selena:
     def plain(self) -> Fit:
         """Return the student's training, on the labels."""
         return self.student.plain()
-
-    def describe(self) -> str:
-        return described(self)
 
 
 def _check(*fits: Fit) -> None:

@@ -1,20 +1,21 @@
 """Recipes for estimators: refit as is, or with stronger regularisation."""
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from guestlist._util import EXAMPLE, SEEDS, THREADS, described, names_ending
+from guestlist._util import EXAMPLE, SEEDS, THREADS, DescribedRecipe, names_ending
 from guestlist.data import Data
 from guestlist.defences.recipe import package_of, unfitted
 from guestlist.errors import InputError
 
 
 @dataclass(frozen=True)
-class Refit:
+class Refit(DescribedRecipe):
     """Train a clone on other records, with fresh seeds, one thread and the records' ``fit_params``.
 
     Seeds are fresh even if the user fixed one, because an attacker does not know the target's seed. One thread suffices because
@@ -40,16 +41,13 @@ class Refit:
         """Return itself: it has no defence."""
         return self
 
-    def describe(self) -> str:
-        return described(self)
-
     def _fitted(self, model, data: Data, rng: np.random.Generator, **weights):
         model = unfitted(model)
         parameters = model.get_params(deep=True)
         _check_rounds(model, parameters)
         silent = _silent(model, parameters)
-        seeds = names_ending((*parameters, *silent), SEEDS)
-        fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(seeds)}
+        seeds = sorted(names_ending((*parameters, *silent), SEEDS))
+        fresh = {name: int(rng.integers(2**31 - 1)) for name in seeds}
         single = {name: 1 for name in names_ending(parameters, THREADS) if not _single(model, parameters, name)}
         model.set_params(**{**silent, **fresh, **single})
         arguments = {**_fit_arguments(data), **weights}
@@ -151,7 +149,7 @@ def weight_parameter(model) -> str | None:
 
 
 @dataclass(frozen=True)
-class Regularised:
+class Regularised(DescribedRecipe):
     """Train a clone with other parameters, as ``Refit`` does.
 
     Args:
@@ -179,9 +177,6 @@ class Regularised:
             raise InputError(f"{type(last).__name__} has no parameter {unknown[0]!r}. Check the names in parameters=.")
         return unfitted(model).set_params(**{prefix + name: value for name, value in self.parameters.items()})
 
-    def describe(self) -> str:
-        return described(self)
-
 
 @dataclass(frozen=True)
 class Knob:
@@ -197,82 +192,62 @@ class Knob:
     stronger: Callable[[Any, int], list[Any]]
 
 
-def times(*factors: float, default: float = 1.0, instead_of_0: float = 1.0) -> Callable[[Any, int], list[Any]]:
-    """Return multiples of the present value; of ``instead_of_0`` for 0, of the default for infinity (no penalty)."""
-
-    def stronger(now, records: int) -> list[Any]:
-        if now is None or np.isinf(now):
-            now = default
-        return [_like(now, factor * (now or instead_of_0)) for factor in factors]
-
-    return stronger
+def times(now, records: int, *, factors: Sequence[float], instead_of_0: float = 1.0) -> list[Any]:
+    """Return multiples of the present value; of ``instead_of_0`` for 0, of 1 for infinity (no penalty)."""
+    if now is None or np.isinf(now):
+        now = 1.0
+    return [_like(now, factor * (now or instead_of_0)) for factor in factors]
 
 
-def fewer(*divisors: int, default: int, least: int = 1) -> Callable[[Any, int], list[Any]]:
+def fewer(now, records: int, *, divisors: Sequence[int], default: int, least: int = 1) -> list[Any]:
     """Return fractions of the present whole number, at least ``least``."""
-
-    def stronger(now, records: int) -> list[Any]:
-        now = default if now is None or now < 1 else now  # -1 and 0 also mean "no limit"
-        return [max(least, now // divisor) for divisor in divisors]
-
-    return stronger
+    if now is None or now < 1:  # -1 and 0 also mean "no limit"
+        now = default
+    return [max(least, now // divisor) for divisor in divisors]
 
 
-def leaf(*factors: int) -> Callable[[Any, int], list[Any]]:
+def leaf(now, records: int, *, factors: Sequence[int]) -> list[Any]:
     """Return larger leaves, in records or as a share of them, small enough to leave a split."""
-
-    def stronger(now, records: int) -> list[Any]:
-        if isinstance(now, float) and now < 1:
-            return [now * factor for factor in factors if now * factor < 0.5]
-        return [int(now) * factor for factor in factors if int(now) * factor < records // 4]
-
-    return stronger
+    if isinstance(now, float) and now < 1:
+        return [now * factor for factor in factors if now * factor < 0.5]
+    return [int(now) * factor for factor in factors if int(now) * factor < records // 4]
 
 
-def more_neighbours(*factors: int) -> Callable[[Any, int], list[Any]]:
-    """Return more neighbours, up to a small share of the records."""
-
-    def stronger(now, records: int) -> list[Any]:
-        return [now * factor for factor in factors if now * factor <= records // 8]
-
-    return stronger
-
-
-def fixed_value(value: Any) -> Callable[[Any, int], list[Any]]:
-    return lambda now, records: [value]
-
-
-LEAVES = Knob("min_samples_leaf", leaf(5, 20, 80))
+LEAVES = Knob("min_samples_leaf", partial(leaf, factors=(5, 20, 80)))
 DEEP = 32  # assumed depth of a tree without a limit
-PENALTY = Knob("C", times(0.1, 0.01, 0.001))
-ALPHA = Knob("alpha", times(10, 100, 1000))
+PENALTY = Knob("C", partial(times, factors=(0.1, 0.01, 0.001)))
+ALPHA = Knob("alpha", partial(times, factors=(10, 100, 1000)))
 # A family is recognised by the name of its class or of a parent class, so that no library has to be imported.
-_TREE = (LEAVES, Knob("max_depth", fewer(2, 4, 8, default=DEEP)))
+_TREE = (LEAVES, Knob("max_depth", partial(fewer, divisors=(2, 4, 8), default=DEEP)))
 _BOOSTED = (
-    Knob("n_estimators", fewer(2, 4, 8, default=100)),
-    Knob("max_depth", fewer(2, 3, default=DEEP)),
+    Knob("n_estimators", partial(fewer, divisors=(2, 4, 8), default=100)),
+    Knob("max_depth", partial(fewer, divisors=(2, 3), default=DEEP)),
     LEAVES,
 )
 _HIST = (
-    Knob("max_iter", fewer(2, 4, 8, default=100)),
-    Knob("max_leaf_nodes", fewer(2, 4, 8, default=DEEP, least=2)),
-    Knob("min_samples_leaf", leaf(4, 16)),
-    Knob("l2_regularization", times(10, 100, 1000)),
+    Knob("max_iter", partial(fewer, divisors=(2, 4, 8), default=100)),
+    Knob("max_leaf_nodes", partial(fewer, divisors=(2, 4, 8), default=DEEP, least=2)),
+    Knob("min_samples_leaf", partial(leaf, factors=(4, 16))),
+    Knob("l2_regularization", partial(times, factors=(10, 100, 1000))),
 )
 _XGBOOST = (
-    Knob("n_estimators", fewer(2, 4, 8, default=100)),
-    Knob("max_depth", fewer(2, 3, default=6)),
-    Knob("min_child_weight", times(5, 20, 80)),
-    Knob("reg_lambda", times(10, 100, 1000)),
+    Knob("n_estimators", partial(fewer, divisors=(2, 4, 8), default=100)),
+    Knob("max_depth", partial(fewer, divisors=(2, 3), default=6)),
+    Knob("min_child_weight", partial(times, factors=(5, 20, 80))),
+    Knob("reg_lambda", partial(times, factors=(10, 100, 1000))),
 )
 _LIGHTGBM = (
-    Knob("n_estimators", fewer(2, 4, 8, default=100)),
-    Knob("num_leaves", fewer(2, 4, 8, default=31, least=2)),
-    Knob("min_child_samples", leaf(4, 16)),
-    Knob("reg_lambda", times(10, 100, 1000)),
+    Knob("n_estimators", partial(fewer, divisors=(2, 4, 8), default=100)),
+    Knob("num_leaves", partial(fewer, divisors=(2, 4, 8), default=31, least=2)),
+    Knob("min_child_samples", partial(leaf, factors=(4, 16))),
+    Knob("reg_lambda", partial(times, factors=(10, 100, 1000))),
 )
-_NEIGHBOURS = (Knob("n_neighbors", more_neighbours(3, 9, 27)),)
-_PERCEPTRON = (Knob("alpha", times(10, 100, 1000, 10000, instead_of_0=1e-4)), Knob("early_stopping", fixed_value(True)))
+# More neighbours, up to a small share of the records.
+_NEIGHBOURS = (Knob("n_neighbors", lambda now, records: [now * k for k in (3, 9, 27) if now * k <= records // 8]),)
+_PERCEPTRON = (
+    Knob("alpha", partial(times, factors=(10, 100, 1000, 10000), instead_of_0=1e-4)),
+    Knob("early_stopping", lambda now, records: [True]),
+)
 REGULARISATION: dict[str, tuple[Knob, ...]] = {
     "DecisionTreeClassifier": _TREE,
     "DecisionTreeRegressor": _TREE,
@@ -330,8 +305,7 @@ def grid(model, records: int) -> Iterator[Regularised]:
 
 def family(estimator) -> tuple[Knob, ...]:
     """Return the parameters that regularise an estimator's family; none if it is not known."""
-    names = (cls.__name__ for cls in type(estimator).__mro__)
-    return next((REGULARISATION[name] for name in names if name in REGULARISATION), ())
+    return next((REGULARISATION[c.__name__] for c in type(estimator).__mro__ if c.__name__ in REGULARISATION), ())
 
 
 def last_step(model) -> tuple[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from guestlist._util import described, names_ending
+from guestlist._util import DescribedRecipe, integer, names_ending, number
 from guestlist.data import Data, as_data, copied
 from guestlist.defences.dp_sgd import DpSgd
 from guestlist.defences.estimators import Refit
@@ -99,14 +99,12 @@ def dp_at(
     """
     wanted, members, held_out = _checked(accuracy, members, held_out)
     recipe = recipe or DpSgd()
-    if tries < 1:
-        raise ValueError(f"Expected tries={tries} to be 1 or more.")
-    _check_classes(recipe)
+    integer("tries", tries, 1)
     if not FRAMEWORKS["torch"].recognises(module):
         raise InputError(
             f"DP-SGD needs a torch module; found {type(module).__name__}. Pass a module such as gl.defences.mlp(…)."
         )
-    _check_positions(members, held_out)
+    _check_classifier(recipe, members, held_out)
 
     def train(noise: float) -> tuple[Any, float]:
         trained = replace(recipe, noise=noise)(module, members, np.random.default_rng(seed))
@@ -114,7 +112,7 @@ def dp_at(
 
     best, tried = _nearest(wanted, train, _noises(wanted, recipe.noise or 1.0), tries)
     chosen = Searched(replace(recipe, noise=best.at), len(tried))
-    return _matched(best, chosen, wanted, tried)
+    return Matched(model=best.model, recipe=chosen, accuracy=best.accuracy, wanted=wanted, tried=tried)
 
 
 @dataclass(frozen=True)
@@ -129,10 +127,6 @@ class _Try:
 # A search yields the next value to try, and is sent its accuracy.
 _Search = Generator[float, float, None]
 _Tried = tuple[tuple[float, float], ...]
-
-
-def _matched(best: _Try, recipe: Any, wanted: float, tried: _Tried) -> Matched:
-    return Matched(model=best.model, recipe=recipe, accuracy=best.accuracy, wanted=wanted, tried=tried)
 
 
 def _nearest(
@@ -195,8 +189,7 @@ def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: F
         raise InputError(
             f"Early stopping of a module needs recipe=gl.defences.Fit(…); found {type(fit).__name__}. Pass it."
         )
-    _check_classes(fit)
-    _check_positions(members, held_out)
+    _check_classifier(fit, members, held_out)
     best = None
     tried = []
     for epoch, trained in enumerate(fit.epochs_of(module, members, np.random.default_rng(seed)), start=1):
@@ -205,7 +198,8 @@ def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: F
         if best is None or abs(reached - wanted) < abs(best.accuracy - wanted):
             best = _Try(epoch, reached, copy.deepcopy(trained).eval())
     assert best is not None, "there is one epoch or more"
-    return _matched(best, replace(fit, epochs=int(best.at)), wanted, tuple(tried))
+    stopped = replace(fit, epochs=int(best.at))
+    return Matched(model=best.model, recipe=stopped, accuracy=best.accuracy, wanted=wanted, tried=tuple(tried))
 
 
 def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, tries: int = 20) -> Matched:
@@ -223,33 +217,29 @@ def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, trie
         return trained, float(np.mean(trained.predict(copied(held_out.x)) == held_out.y))
 
     best, tried = _nearest(wanted, train, _rounds(wanted, parameters[name]), tries)
-    return _matched(best, Refit(), wanted, tried)
+    return Matched(model=best.model, recipe=Refit(), accuracy=best.accuracy, wanted=wanted, tried=tried)
 
 
 def _checked(accuracy: float, members, held_out) -> tuple[float, Data, Data]:
-    if not 0 <= accuracy <= 1:
-        raise ValueError(f"Expected accuracy={accuracy} in [0, 1].")
-    return float(accuracy), as_data(members, side="members"), as_data(held_out, side="held_out")
+    wanted = number("accuracy", accuracy, 0, 1, ends="[]")
+    return wanted, as_data(members, side="members"), as_data(held_out, side="held_out")
 
 
-def _check_positions(*some: Data) -> None:
-    for data in some:
+def _check_classifier(recipe, *training_sets: Data) -> None:
+    if recipe.loss != "cross_entropy":
+        raise InputError(
+            f"Accuracy is defined for classifiers, but {type(recipe).__name__} minimises loss={recipe.loss!r}. Use "
+            "loss='cross_entropy'."
+        )
+    for data in training_sets:
         if data.y.dtype.kind not in "iubf":
             raise InputError(
                 f"The labels of a torch module must be positions of classes (0, 1, …); found {data.y[0]!r}. Encode them."
             )
 
 
-def _check_classes(recipe) -> None:
-    if recipe.loss != "cross_entropy":
-        raise InputError(
-            f"Accuracy is defined for classifiers, but {type(recipe).__name__} minimises loss={recipe.loss!r}. Use "
-            "loss='cross_entropy'."
-        )
-
-
 @dataclass(frozen=True)
-class Removal:
+class Removal(DescribedRecipe):
     """Train without the members that have the largest risk. Records of one person are removed together.
 
     Args:
@@ -264,15 +254,15 @@ class Removal:
     risk: str = "mu"
 
     def __post_init__(self):
-        if not 0 <= self.share < 1:
-            raise ValueError(f"Expected share={self.share} in [0, 1).")
+        number("share", self.share, 0, 1, ends="[)")
 
     def leaving(self, records: pd.DataFrame) -> np.ndarray:
         """Return the ids of the members to remove, from an audit's table of records; ties are in the order of ids."""
         column = f"risk_{self.risk}"
         if column not in records:
-            names = ", ".join(name.removeprefix("risk_") for name in records if _is_risk(name)) or "none"
-            raise InputError(f"The audit has no risk {self.risk!r}. Available risks: {names}.")
+            risks = [name for name in map(str, records) if name.startswith("risk_")]
+            names = [name.removeprefix("risk_") for name in risks if not name.endswith(("_low", "_high"))]
+            raise InputError(f"The audit has no risk {self.risk!r}. Available risks: {', '.join(names) or 'none'}.")
         members = records[records["member"].to_numpy(dtype=bool)]
         risk = members[column].to_numpy(dtype=float)
         who = members["person" if "person" in members else "id"].astype(str)
@@ -282,10 +272,3 @@ class Removal:
         sizes = who.value_counts()[order.index].to_numpy()
         allowed = (np.cumsum(sizes) <= self.share * len(members) + 1e-9) & np.isfinite(order.to_numpy())
         return members["id"][who.isin(order.index[allowed])].to_numpy()
-
-    def describe(self) -> str:
-        return described(self)
-
-
-def _is_risk(column) -> bool:
-    return str(column).startswith("risk_") and not str(column).endswith(("_low", "_high"))

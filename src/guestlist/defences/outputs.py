@@ -4,13 +4,14 @@ Each defence is prepared once for each model, with the model's training records 
 probabilities. The output depends only on the input, so repeating a query reveals nothing new.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from guestlist._util import described
+from guestlist._util import DescribedRecipe, integer, number
 from guestlist.data import Data
 
 Say = Callable[[np.ndarray], np.ndarray]  # (records, classes) probabilities to the defended ones
@@ -35,8 +36,21 @@ class Answering(Protocol):
         """Identify the defence with every option, as a recipe does."""
 
 
+class OutputChange(DescribedRecipe, ABC):
+    """Base of output defences that need no training records: they change the probabilities of every model alike."""
+
+    learns = False
+
+    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
+        return self.apply
+
+    @abstractmethod
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        """Return the defended (records, classes) probabilities."""
+
+
 @dataclass(frozen=True)
-class Rounded:
+class Rounded(OutputChange):
     """Round probabilities to a number of digits; a row that rounds to zeros keeps its largest class.
 
     Attributes:
@@ -47,14 +61,9 @@ class Rounded:
     """
 
     digits: int = 2
-    learns = False
 
     def __post_init__(self):
-        if self.digits < 0:
-            raise ValueError(f"Expected digits={self.digits} to be 0 or more.")
-
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return self.apply
+        integer("digits", self.digits)
 
     def apply(self, p: np.ndarray) -> np.ndarray:
         """
@@ -65,12 +74,9 @@ class Rounded:
         rounded = np.where(rounded.sum(axis=1, keepdims=True) > 0, rounded, labels_of(p))
         return rounded / rounded.sum(axis=1, keepdims=True)
 
-    def describe(self) -> str:
-        return described(self)
-
 
 @dataclass(frozen=True)
-class TopK:
+class TopK(OutputChange):
     """Output the ``k`` largest probabilities; the other classes share the remainder equally.
 
     Attributes:
@@ -81,14 +87,9 @@ class TopK:
     """
 
     k: int = 3
-    learns = False
 
     def __post_init__(self):
-        if self.k < 1:
-            raise ValueError(f"Expected k={self.k} to be 1 or more.")
-
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return self.apply
+        integer("k", self.k, 1)
 
     def apply(self, p: np.ndarray) -> np.ndarray:
         """
@@ -100,29 +101,20 @@ class TopK:
             return p.copy()
         # Ties are broken by the order of the classes.
         rank = np.argsort(np.argsort(-p, axis=1, kind="stable"), axis=1, kind="stable")
-        largest = np.where(rank < self.k, p, 0.0)
-        remainder = np.maximum(1 - largest.sum(axis=1, keepdims=True), 0.0)
+        remainder = np.maximum(1 - np.where(rank < self.k, p, 0.0).sum(axis=1, keepdims=True), 0.0)
         return np.where(rank < self.k, p, remainder / others)
 
-    def describe(self) -> str:
-        return described(self)
-
 
 @dataclass(frozen=True)
-class LabelOnly:
+class LabelOnly(OutputChange):
     """Output only the predicted class, without confidence."""
 
-    learns = False
-
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return labels_of
-
-    def describe(self) -> str:
-        return described(self)
+    def apply(self, p: np.ndarray) -> np.ndarray:
+        return labels_of(p)
 
 
 @dataclass(frozen=True)
-class Temperature:
+class Temperature(OutputChange):
     """Flatten probabilities by raising them to the power ``1 / temperature``; a temperature below 1 sharpens them.
 
     Attributes:
@@ -133,14 +125,9 @@ class Temperature:
     """
 
     temperature: float = 2.0
-    learns = False
 
     def __post_init__(self):
-        if not self.temperature > 0:
-            raise ValueError(f"Expected temperature={self.temperature} above 0.")
-
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
-        return self.apply
+        number("temperature", self.temperature, 0)
 
     def apply(self, p: np.ndarray) -> np.ndarray:
         """
@@ -149,9 +136,6 @@ class Temperature:
         """
         powers = (p / p.max(axis=1, keepdims=True)) ** (1 / self.temperature)
         return powers / powers.sum(axis=1, keepdims=True)
-
-    def describe(self) -> str:
-        return described(self)
 
 
 def labels_of(p: np.ndarray) -> np.ndarray:

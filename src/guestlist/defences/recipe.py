@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from guestlist._util import describe
+from guestlist._util import choice, describe, integer
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS, packages_of
@@ -183,8 +183,7 @@ class Searched:
     tried: int
 
     def __post_init__(self):
-        if self.tried < 1:
-            raise ValueError(f"Expected tried={self.tried} to be 1 or more.")
+        integer("tried", self.tried, 1)
 
     def __call__(self, model: Any, data: Data, rng: np.random.Generator) -> Any:
         return self.recipe(model, data, rng)
@@ -242,8 +241,7 @@ def package_of(model) -> str:
     Returns:
         Name of the package; "" for other models.
     """
-    packages = packages_of(model)
-    return next((name for name in FRAMEWORKS["boosters"].packages if name in packages), "")
+    return next((name for name in FRAMEWORKS["boosters"].packages if name in packages_of(model)), "")
 
 
 ATTACKERS = ("adaptive", "naive")
@@ -286,9 +284,9 @@ def training_of(recipe: Any, attacker: str = "adaptive", model: str = "") -> Tra
     """
     private: dict[str, Any] = {}
     if hasattr(recipe, "privacy"):
-        types = {"noise": float, "rate": float, "steps": int}
-        values = {name: getattr(recipe, name, None) for name in types}
-        private = {name: types[name](value) for name, value in values.items() if value is not None}
+        for name, kind in (("noise", float), ("rate", float), ("steps", int)):
+            if getattr(recipe, name, None) is not None:
+                private[name] = kind(getattr(recipe, name))
     return Training(recipe=model or written(recipe), attacker=attacker, tried=getattr(recipe, "tried", None), **private)
 
 
@@ -301,8 +299,7 @@ def check_attacker(attacker: str) -> None:
     Raises:
         ValueError: If it is neither.
     """
-    if attacker not in ATTACKERS:
-        raise ValueError(f"Expected attacker={attacker!r} to be 'adaptive' or 'naive'.")
+    choice("attacker", attacker, ATTACKERS)
 
 
 def written(value: Any) -> str:

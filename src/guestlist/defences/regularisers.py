@@ -7,14 +7,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from guestlist._util import described, torch
+from guestlist._util import DescribedRecipe, integer, number, torch
 from guestlist.data import Data
-from guestlist.defences.torch_training import Batch, Fit, Loss, Start, goodness, labels_tensor, soft, tensor
+from guestlist.defences.torch_training import Batch, BatchObjective, Fit, Start, goodness, labels_tensor, soft, tensor
 from guestlist.errors import InputError
 
 
 @dataclass(frozen=True)
-class L2:
+class L2(BatchObjective):
     """Add ``weight`` times the sum of all squared parameters to the loss: the gradient is 2 weight w.
 
     This is a penalty in the loss, unlike AdamW's ``weight_decay``: Adam divides the gradient of a penalty by the running size
@@ -31,19 +31,15 @@ class L2:
     for_values: ClassVar[bool] = True
 
     def __post_init__(self):
-        if self.weight < 0:
-            raise ValueError(f"Expected weight={self.weight} to be 0 or more.")
+        number("weight", self.weight, 0, ends="[)")
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            squares = sum(parameter.square().sum() for parameter in start.module.parameters())
-            return start.loss(answers, batch) + self.weight * squares
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        squares = sum(parameter.square().sum() for parameter in start.module.parameters())
+        return start.loss(answers, batch) + self.weight * squares
 
 
 @dataclass(frozen=True)
-class Dropout:
+class Dropout(DescribedRecipe):
     """Train with dropout before every linear layer except the first layer (Srivastava et al. 2014).
 
     If the module already has dropout layers, this recipe adds more.
@@ -60,8 +56,7 @@ class Dropout:
     fit: Fit = field(default_factory=Fit)
 
     def __post_init__(self):
-        if not 0 <= self.rate < 1:
-            raise ValueError(f"Expected rate={self.rate} in [0, 1).")
+        number("rate", self.rate, 0, 1, ends="[)")
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
         return self.fit(dropping(module, self.rate), data, rng)
@@ -74,14 +69,10 @@ class Dropout:
         """Return the same training without dropout."""
         return self.fit.plain()
 
-    def describe(self) -> str:
-        return described(self)
-
 
 def dropping(module, rate: float):
     """Return a copy with dropout before every linear layer except the first layer."""
-    from torch import nn
-
+    nn = torch.nn
     module = copy.deepcopy(module)
     layers = [part for part in module.modules() if isinstance(part, nn.Linear | nn.Conv2d)]
     later = {part for part in layers[1:] if isinstance(part, nn.Linear)}
@@ -98,7 +89,7 @@ def dropping(module, rate: float):
 
 
 @dataclass(frozen=True)
-class EarlyStopping:
+class EarlyStopping(DescribedRecipe):
     """Train as ``fit`` does, and keep the epoch that performs best on held-out records.
 
     Args:
@@ -115,22 +106,19 @@ class EarlyStopping:
     patience: int = 5
 
     def __post_init__(self):
-        if not 0 < self.share < 1:
-            raise ValueError(f"Expected share={self.share} in (0, 1).")
-        if self.patience < 1:
-            raise ValueError(f"Expected patience={self.patience} to be 1 or more.")
+        number("share", self.share, 0, 1)
+        integer("patience", self.patience, 1)
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
         """Return the module after its best epoch (the first of ties)."""
         order = rng.spawn(1)[0].permutation(len(data))
         held_out, training_rows = np.split(order, [max(1, round(self.share * len(data)))])
-        training_rows = np.sort(training_rows)
         if not len(training_rows):
             raise ValueError(f"Early stopping needs at least two records, found {len(data)}. Provide more records.")
         best = -np.inf
         best_module = None
         epochs_waited = 0
-        for trained in self.fit.epochs_of(module, data.take(training_rows), rng):
+        for trained in self.fit.epochs_of(module, data.take(np.sort(training_rows)), rng):
             reached = goodness(trained, data.x[held_out], data.y[held_out], self.fit.loss)
             epochs_waited += 1
             if reached > best:
@@ -146,12 +134,9 @@ class EarlyStopping:
         """Return training for all epochs, on all records."""
         return self.fit.plain()
 
-    def describe(self) -> str:
-        return described(self)
-
 
 @dataclass(frozen=True)
-class RelaxLoss:
+class RelaxLoss(BatchObjective):
     """Keep the loss of members at ``level``, near that of non-members (Chen, Yu & Fritz 2022).
 
     Training descends the gradient while the loss of a batch is above the level. Below it, even epochs ascend the gradient. Odd
@@ -166,22 +151,17 @@ class RelaxLoss:
     """
 
     level: float = 0.5
-    for_values: ClassVar[bool] = False
 
     def __post_init__(self):
-        if self.level < 0:
-            raise ValueError(f"Expected level={self.level} to be 0 or more.")
+        number("level", self.level, 0, ends="[)")
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            plain = start.loss(answers, batch)
-            if plain.item() >= self.level:
-                return plain
-            if batch.epoch % 2 == 0:
-                return -plain
-            return start.loss(answers, batch._replace(y=flat(answers, batch.y)))
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        plain = start.loss(answers, batch)
+        if plain.item() >= self.level:
+            return plain
+        if batch.epoch % 2 == 0:
+            return -plain
+        return start.loss(answers, batch._replace(y=flat(answers, batch.y)))
 
 
 def flat(answers, y):
@@ -192,7 +172,7 @@ def flat(answers, y):
 
 
 @dataclass(frozen=True)
-class LabelSmoothing:
+class LabelSmoothing(BatchObjective):
     """Divide a share of every label equally among all classes (Szegedy et al. 2016).
 
     Attributes:
@@ -203,23 +183,18 @@ class LabelSmoothing:
     """
 
     share: float = 0.1
-    for_values: ClassVar[bool] = False
 
     def __post_init__(self):
-        if not 0 <= self.share < 1:
-            raise ValueError(f"Expected share={self.share} in [0, 1).")
+        number("share", self.share, 0, 1, ends="[)")
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            classes = answers.shape[1]
-            labels = (1 - self.share) * soft(batch.y, classes, answers) + self.share / classes
-            return start.loss(answers, batch._replace(y=labels))
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        classes = answers.shape[1]
+        labels = (1 - self.share) * soft(batch.y, classes, answers) + self.share / classes
+        return start.loss(answers, batch._replace(y=labels))
 
 
 @dataclass(frozen=True)
-class ConfidencePenalty:
+class ConfidencePenalty(BatchObjective):
     """Subtract ``weight`` times the entropy of the outputs from the loss (Pereyra et al. 2017).
 
     Attributes:
@@ -230,17 +205,12 @@ class ConfidencePenalty:
     """
 
     weight: float = 0.1
-    for_values: ClassVar[bool] = False
 
     def __post_init__(self):
-        if self.weight < 0:
-            raise ValueError(f"Expected weight={self.weight} to be 0 or more.")
+        number("weight", self.weight, 0, ends="[)")
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            return start.loss(answers, batch) - self.weight * output_entropy(answers).mean()
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        return start.loss(answers, batch) - self.weight * output_entropy(answers).mean()
 
 
 def output_entropy(answers):
@@ -250,7 +220,7 @@ def output_entropy(answers):
 
 
 @dataclass(frozen=True)
-class Hamp:
+class Hamp(BatchObjective):
     """Train on labels of high entropy with a penalty on confident outputs (Chen & Pattabiraman 2024).
 
     This is the training part of HAMP.
@@ -265,22 +235,16 @@ class Hamp:
 
     entropy: float = 0.5
     weight: float = 0.01
-    for_values: ClassVar[bool] = False
 
     def __post_init__(self):
-        if not 0 <= self.entropy < 1:
-            raise ValueError(f"Expected entropy={self.entropy} in [0, 1).")
-        if self.weight < 0:
-            raise ValueError(f"Expected weight={self.weight} to be 0 or more.")
+        number("entropy", self.entropy, 0, 1, ends="[)")
+        number("weight", self.weight, 0, ends="[)")
 
-    def begin(self, start: Start) -> Loss:
-        def loss(answers, batch: Batch):
-            classes = answers.shape[1]
-            smoothing = smoothing_for(self.entropy, classes)
-            labels = (1 - smoothing) * soft(batch.y, classes, answers) + smoothing / classes
-            return start.loss(answers, batch._replace(y=labels)) - self.weight * output_entropy(answers).mean()
-
-        return loss
+    def loss(self, start: Start, answers, batch: Batch):
+        classes = answers.shape[1]
+        smoothing = smoothing_for(self.entropy, classes)
+        labels = (1 - smoothing) * soft(batch.y, classes, answers) + smoothing / classes
+        return start.loss(answers, batch._replace(y=labels)) - self.weight * output_entropy(answers).mean()
 
 
 @lru_cache(maxsize=64)
@@ -303,7 +267,7 @@ def smoothing_for(share: float, classes: int) -> float:
 
 
 @dataclass(frozen=True)
-class FgsmNoise:
+class FgsmNoise(DescribedRecipe):
     """Perturb some records so that the loss of a first model rises, then train on them.
 
     Each feature changes by ``size`` in the direction of the sign of the loss's gradient (Goodfellow et al. 2015); Duddu et al.
@@ -323,8 +287,8 @@ class FgsmNoise:
     fit: Fit = field(default_factory=Fit)
 
     def __post_init__(self):
-        if self.size < 0 or not 0 <= self.share <= 1:
-            raise ValueError(f"Expected size={self.size} to be 0 or more and share={self.share} in [0, 1].")
+        number("size", self.size, 0, ends="[)")
+        number("share", self.share, 0, 1, ends="[]")
         if self.fit.loss != "cross_entropy":
             raise ValueError("FgsmNoise needs loss='cross_entropy': the gradient is that of a classifier.")
 
@@ -347,9 +311,6 @@ class FgsmNoise:
     def plain(self) -> Fit:
         """Return the same training on unchanged records."""
         return self.fit.plain()
-
-    def describe(self) -> str:
-        return described(self)
 
 
 def gradients(module, x, y) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Facts about defences: the command line and the docs read this table."""
 
-from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal
 
@@ -35,7 +34,7 @@ class Defence:
         summary: Description in reports and docs.
         paper: Reference; "" for plain training.
         cost: Cost compared with plain training.
-        kind: ``recipe``, ``objective``, ``answer`` (output defence) or ``members``.
+        kind: ``recipe``, ``objective`` (option of ``Fit``), ``answer`` (output defence) or ``members``.
     """
 
     recipe: type[Any]
@@ -46,30 +45,13 @@ class Defence:
     kind: Literal["recipe", "objective", "answer", "members"] = "recipe"
 
     @property
-    def objective(self) -> bool:
-        """True if it is an option of ``Fit`` instead of a recipe."""
-        return self.kind == "objective"
-
-    @property
-    def answers(self) -> bool:
-        """True if it is an output defence, for ``answering``."""
-        return self.kind == "answer"
-
-    def with_options(self, *options: Any, **keywords: Any) -> Callable:
-        """Return the defence with these options; an objective as a recipe."""
-        defence = self.recipe(*options, **keywords)
-        if self.objective:
-            return Fit(objective=defence)
-        return defence
-
-    @property
     def written(self) -> str:
         """Python code of the defence, with its defaults."""
         options = ", ".join(f"{option.name}={_default(option)}" for option in fields(self.recipe))
         call = f"gl.defences.{self.recipe.__name__}({options})"
-        if self.objective:
+        if self.kind == "objective":
             return f"gl.defences.Fit(objective={call})"
-        if self.answers:
+        if self.kind == "answer":
             return f"gl.models.answering(model, {call})"
         return call
 

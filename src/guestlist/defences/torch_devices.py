@@ -82,8 +82,7 @@ def _available(device: Any) -> Any:
     if device.type not in ACCELERATORS:
         return device
     names = accelerators()
-    same_type = [name for name in names if name.partition(":")[0] == device.type]
-    if (device.index or 0) >= len(same_type):
+    if (device.index or 0) >= sum(name.partition(":")[0] == device.type for name in names):
         raise ValueError(
             f"There is no torch device {str(device)!r} here. Available devices: {', '.join([*names, 'cpu'])}."
         )
@@ -127,8 +126,7 @@ def device_of(module: Any) -> Any:
     Returns:
         The device; the CPU if the module has neither.
     """
-    values = (*module.parameters(), *module.buffers())
-    return next((value.device for value in values), torch.device("cpu"))
+    return next((value.device for value in (*module.parameters(), *module.buffers())), torch.device("cpu"))
 
 
 def on_cpu(module: Any) -> Any:
@@ -219,12 +217,11 @@ class Batches:
             compute()
             return True
         except RuntimeError as error:
-            if min(self.size, count) < 2 or not is_out_of_memory(error):
+            out_of_memory = isinstance(error, torch.cuda.OutOfMemoryError)
+            out_of_memory |= any(text in str(error).lower() for text in _FULL)
+            if min(self.size, count) < 2 or not out_of_memory:
                 raise
-        self._halve(min(self.size, count))  # after the except clause, because the error keeps tensors alive
-        return False
-
-    def _halve(self, size: int) -> None:
+        size = min(self.size, count)  # after the except clause, because the error keeps tensors alive
         self.size = size // 2
         if self.device.type in ("cuda", "xpu", "mps"):
             getattr(torch, self.device.type).empty_cache()
@@ -234,8 +231,4 @@ class Batches:
         )
         note("warnings", message)
         warnings.warn(message, AuditWarning, stacklevel=2)
-
-
-def is_out_of_memory(error: Exception) -> bool:
-    """Return whether a device has reported that its memory is full."""
-    return isinstance(error, torch.cuda.OutOfMemoryError) or any(text in str(error).lower() for text in _FULL)
+        return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkab
 
 import numpy as np
 
-from guestlist._util import described, extra, integer, number, torch
+from guestlist._util import DescribedRecipe, choice, extra, integer, number, torch
 from guestlist.data import Data
 from guestlist.defences.torch_devices import AUTO, FUSED, Batches, device_of, note_device, on_cpu, torch_device
 from guestlist.errors import InputError
@@ -121,6 +122,19 @@ class Objective(Protocol):
         """Return the loss function of one training."""
 
 
+class BatchObjective(ABC):
+    """Base of objectives that keep no state during a training."""
+
+    for_values: ClassVar[bool] = False
+
+    def begin(self, start: Start) -> Loss:
+        return partial(self.loss, start)
+
+    @abstractmethod
+    def loss(self, start: Start, answers, batch: Batch) -> Any:
+        """Return the tensor to minimise, from the outputs for one batch."""
+
+
 def soft(y, classes: int, like):
     """Return (records, classes) probabilities: hard labels as ones and zeros, soft labels unchanged."""
     if y.ndim == 2:
@@ -129,7 +143,7 @@ def soft(y, classes: int, like):
 
 
 @dataclass(frozen=True)
-class Fit:
+class Fit(DescribedRecipe):
     """Train a module with AdamW or SGD, from freshly initialised parameters.
 
     Every submodule that has parameters must have ``reset_parameters``, as torch's own layers do.
@@ -161,12 +175,10 @@ class Fit:
     device: str = field(default=AUTO, compare=False)
 
     def __post_init__(self):
-        if self.optimizer not in ("adamw", "sgd"):
-            raise ValueError(f"Expected optimizer={self.optimizer!r} to be 'adamw' or 'sgd'.")
-        if self.loss not in ("cross_entropy", "squared"):
-            raise ValueError(f"Expected loss={self.loss!r} to be 'cross_entropy' or 'squared'.")
-        for name in ("epochs", "batch_size"):
-            integer(name, getattr(self, name), 1)
+        choice("optimizer", self.optimizer, ("adamw", "sgd"))
+        choice("loss", self.loss, ("cross_entropy", "squared"))
+        integer("epochs", self.epochs, 1)
+        integer("batch_size", self.batch_size, 1)
         number("learning_rate", self.learning_rate, 0)
         number("weight_decay", self.weight_decay, 0, ends="[)")
         if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
@@ -187,11 +199,11 @@ class Fit:
         Args:
             data: Records; labels are positions of the classes, or numbers for a squared loss.
         """
-        return last_module(self._epochs(module, data.x, data.y, rng))
+        return last_module(self.epochs_of(module, data, rng))
 
     def distil(self, module, data: Data, soft: np.ndarray, rng: np.random.Generator):
         """Train on (records, classes) probabilities instead of labels."""
-        return last_module(self._epochs(module, data.x, soft, rng))
+        return last_module(self.epochs_of(module, data.changed(y=soft), rng))
 
     def checkpoints(self, module, data: Data, rng: np.random.Generator, *, every: int = 1) -> list:
         """Return copies of the module during training; the last is identical to the result of a call.
@@ -199,14 +211,12 @@ class Fit:
         Args:
             every: Epochs between copies, counted from the last.
         """
-        if every < 1:
-            raise ValueError(f"Expected every={every} to be 1 or more.")
-        epochs = enumerate(self.epochs_of(module, data, rng), start=1)
-        return [copy.deepcopy(trained).eval() for epoch, trained in epochs if (self.epochs - epoch) % every == 0]
-
-    def epochs_of(self, module, data: Data, rng: np.random.Generator) -> Iterator:
-        """Yield the module after each epoch: always the same object, copy it to keep it."""
-        return self._epochs(module, data.x, data.y, rng)
+        integer("every", every, 1)
+        return [
+            copy.deepcopy(trained).eval()
+            for epoch, trained in enumerate(self.epochs_of(module, data, rng), start=1)
+            if (self.epochs - epoch) % every == 0
+        ]
 
     def can_stack(self, module, data: Data) -> bool:
         """Return whether :meth:`train_together` trains such modules: small networks of simple layers, on the CPU."""
@@ -235,14 +245,11 @@ class Fit:
         """Return the same training without an objective."""
         return replace(self, objective=None)
 
-    def describe(self) -> str:
-        return described(self)
-
-    def _epochs(self, module, x, y, rng: np.random.Generator) -> Iterator:
-        """Yield the module after each epoch."""
+    def epochs_of(self, module, data: Data, rng: np.random.Generator) -> Iterator:
+        """Yield the module after each epoch: always the same object, copy it to keep it."""
         module, device = begin_training(module, self.device, rng)
-        x = tensor(x, module)
-        y = labels_for(self.loss, y, module)
+        x = tensor(data.x, module)
+        y = labels_for(self.loss, data.y, module)
         if x.ndim == 4 and device.type in FUSED:
             # Convolutions are about twice as fast if the channels of an image are adjacent in memory.
             module = module.to(memory_format=torch.channels_last)
@@ -251,8 +258,7 @@ class Fit:
         loss: Loss = self._loss
         if self.objective is not None:
             # An objective has its own random stream: one of weight 0 is identical to plain training.
-            start = Start(module=module, x=x, y=y, loss=self._loss, rng=rng.spawn(1)[0])
-            loss = self.objective.begin(start)
+            loss = self.objective.begin(Start(module=module, x=x, y=y, loss=self._loss, rng=rng.spawn(1)[0]))
 
         def add_gradients(rows, size: int, epoch: int) -> None:
             """Add the gradient of a batch, from parts of at most ``size`` records."""
@@ -268,8 +274,7 @@ class Fit:
         n_batches = max(1, round(len(y) / self.batch_size))
         batches = Batches(device, size=-(-len(y) // n_batches))
         for epoch in range(self.epochs):
-            order = torch.as_tensor(rng.permutation(len(y)), device=device)
-            for rows in order.tensor_split(n_batches):
+            for rows in torch.as_tensor(rng.permutation(len(y)), device=device).tensor_split(n_batches):
                 while not batches.fits(partial(add_gradients, rows, batches.size, epoch), len(rows)):
                     pass
                 optimizer.step()
@@ -402,7 +407,8 @@ def tensor(x, module):
     Returns:
         The features, as a tensor.
     """
-    return torch.as_tensor(np.array(x)).to(_dtype(module)).to(device_of(module))
+    dtype = next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)
+    return torch.as_tensor(np.array(x)).to(dtype).to(device_of(module))
 
 
 def labels_tensor(y, module):
@@ -419,7 +425,3 @@ def labels_tensor(y, module):
     if y.ndim == 2:
         return tensor(y, module)
     return torch.as_tensor(y.astype(np.int64)).to(device_of(module))
-
-
-def _dtype(module):
-    return next((p.dtype for p in module.parameters() if p.is_floating_point()), torch.float32)

@@ -12,22 +12,22 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from guestlist._collect import CollectContext, Files, SignalExtractor
-from guestlist._store import Store, file_numbers
-from guestlist._util import stream
+from guestlist._store import Store
+from guestlist._util import choice, integer, stream
 from guestlist._views import ModelsView
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import (
     EvidenceType,
+    FilesTask,
     Work,
     begin_plan,
-    check_counts,
     evidence_folder,
     evidence_path,
     missing_files,
     models_without,
     number_of_files,
-    plan_of,
+    read_files,
 )
 from guestlist.games import Split, draw_inclusion
 from guestlist.models import SoftTrainer, Target
@@ -54,9 +54,8 @@ class Distilled:
     grows: ClassVar[tuple[str, ...]] = ("models",)
 
     def __post_init__(self):
-        check_counts(self, "models")
-        if self.records not in ("auto", "population", "pool"):
-            raise ValueError(f"Expected records={self.records!r} to be 'auto', 'population' or 'pool'.")
+        integer("models", self.models, 1)
+        choice("records", self.records, ("auto", "population", "pool"))
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
@@ -74,10 +73,15 @@ class Distilled:
     def collect(self, context: CollectContext) -> None:
         plan = begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        eligible = self._eligible(context)
+        split = context.store.split
+        enough = split.population.sum() >= 2 * split.members.sum()
+        eligible = np.ones(len(context.pool), dtype=bool)
+        if self.records == "population" or (self.records == "auto" and enough):
+            eligible = split.population
         # The same number of records as the target had; all of them if there are no more.
-        rate = float(min(context.store.split.members.sum() / eligible.sum(), 1 - 1e-9))
-        task = DistilModel(
+        rate = float(min(split.members.sum() / eligible.sum(), 1 - 1e-9))
+        distil = partial(
+            distil_model,
             train=context.target.needs("distil"),
             eligible=eligible,
             rate=rate,
@@ -86,52 +90,35 @@ class Distilled:
             extractor=context.extractor,
             folder=folder,
         )
-        context.run(task, missing_files(context.store, folder, "model", plan.models))
-
-    def _eligible(self, context: CollectContext) -> np.ndarray:
-        """Return (records,) true for records that may be trained on."""
-        split = context.store.split
-        use_population = self.records == "population"
-        if self.records == "auto":
-            use_population = split.population.sum() >= 2 * split.members.sum()
-        if use_population:
-            return split.population
-        return np.ones(len(context.pool), dtype=bool)
+        context.run(FilesTask(distil), missing_files(context.store, folder, "model", plan.models))
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
-        plan = plan_of(store, Distilled.name)
-        if plan is None:
+        parts = read_files(store, Distilled.name, "model", at_most="models")
+        if not parts:
             return None
-        folder = evidence_folder(store, Distilled.name)
-        numbers = [k for k in file_numbers(folder, "model") if k <= plan["models"]]
-        if not numbers:
-            return None
-        parts = [store.read(evidence_path(folder, "model", k)) for k in numbers]
         values = {name: np.stack([part[name] for part in parts]) for name in parts[0]}
         return ModelsView(values, values.pop("member"))
 
 
-@dataclass(frozen=True)
-class DistilModel:
-    """Task that trains one distilled model and writes its signals."""
-
-    train: SoftTrainer
-    eligible: np.ndarray
-    rate: float
-    seed: int
-    soft: np.ndarray
-    extractor: SignalExtractor
-    folder: Path
-
-    def files(self, k: int, pool: Data) -> Files:
-        rows = draw_inclusion(pool, self.rate, self.seed, k, "distilled rows") & self.eligible
-        rng = stream(self.seed, "distilled training", k)
-        name = f"Distilled model {k} ({rows.sum()} records)"
-        answers = self.extractor.train_and_query(
-            name, lambda: self.train(pool.copied(rows), self.soft[rows], rng), pool.x, rng
-        )
-        return {evidence_path(self.folder, "model", k): {**self.extractor.signals(answers), "member": rows}}
+def distil_model(
+    k: int,
+    pool: Data,
+    *,
+    train: SoftTrainer,
+    eligible: np.ndarray,
+    rate: float,
+    seed: int,
+    soft: np.ndarray,
+    extractor: SignalExtractor,
+    folder: Path,
+) -> Files:
+    """Train one distilled model and return its signals."""
+    rows = draw_inclusion(pool, rate, seed, k, "distilled rows") & eligible
+    rng = stream(seed, "distilled training", k)
+    name = f"Distilled model {k} ({rows.sum()} records)"
+    answers = extractor.train_and_query(name, lambda: train(pool.copied(rows), soft[rows], rng), pool.x, rng)
+    return {evidence_path(folder, "model", k): {**extractor.signals(answers), "member": rows}}
 
 
 EVIDENCE_TYPE = EvidenceType(

@@ -5,6 +5,7 @@ again with the same random stream, so that it is bitwise identical.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -17,6 +18,7 @@ from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import (
     EvidenceType,
+    FilesTask,
     SimulatedModels,
     Work,
     answers_of_margin,
@@ -52,8 +54,9 @@ class FullAnswers:
     def collect(self, context: CollectContext) -> None:
         begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        task = QueryReference(train_reference(context), frozenset(context.store.models()), folder)
-        context.run(task, missing_files(context.store, folder, "model", context.references))
+        with_signals = frozenset(context.store.models())
+        query = partial(query_reference, reference=train_reference(context), with_signals=with_signals, folder=folder)
+        context.run(FilesTask(query), missing_files(context.store, folder, "model", context.references))
 
     @staticmethod
     def read(store: Store) -> FullAnswersView | None:
@@ -65,25 +68,20 @@ class FullAnswers:
         numbers = [k for k in file_numbers(folder, "model") if k in models]
         if not numbers:
             return None
-        log_p = [store.read(evidence_path(folder, "model", k))["log_p"] for k in numbers]
-        return FullAnswersView(np.stack(log_p), store.split.member[numbers])
+        log_p = np.stack([store.read(evidence_path(folder, "model", k))["log_p"] for k in numbers])
+        return FullAnswersView(log_p, store.split.member[numbers])
 
 
-@dataclass(frozen=True)
-class QueryReference:
-    """Task that trains one reference and writes its outputs, and its signals unless the folder holds them."""
-
-    reference: TrainReference
-    with_signals: frozenset[int]
-    folder: Path
-
-    def files(self, k: int, pool: Data) -> Files:
-        extractor = self.reference.extractor
-        answers = self.reference.answers(k, pool)
-        files = {evidence_path(self.folder, "model", k): {"log_p": extractor.scale.log_probabilities(answers)}}
-        if k in self.with_signals:
-            return files
-        return {model_path(self.reference.folder, k): extractor.signals(answers), **files}
+def query_reference(
+    k: int, pool: Data, *, reference: TrainReference, with_signals: frozenset[int], folder: Path
+) -> Files:
+    """Train one reference and return its outputs, and its signals unless the folder holds them."""
+    extractor = reference.extractor
+    answers = reference.answers(k, pool)
+    files = {evidence_path(folder, "model", k): {"log_p": extractor.scale.log_probabilities(answers)}}
+    if k in with_signals:
+        return files
+    return {model_path(reference.folder, k): extractor.signals(answers), **files}
 
 
 def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:

@@ -18,21 +18,22 @@ import numpy as np
 
 from guestlist._collect import CollectContext, Files, SignalExtractor
 from guestlist._store import Store, file_numbers
-from guestlist._util import stream
+from guestlist._util import integer, stream
 from guestlist._views import ModelsView
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import (
     EvidenceType,
+    FilesTask,
     Work,
     begin_plan,
-    check_counts,
     evidence_folder,
+    evidence_path,
     models_without,
     plan_of,
 )
 from guestlist.games import Split
-from guestlist.models import Predict, Target, Trainer
+from guestlist.models import Target, Trainer
 
 # First number of the stream "left out". Every audit folder depends on these numbers; never change them.
 _CHOICE = 1
@@ -60,7 +61,8 @@ class LeftOut:
     grows: ClassVar[tuple[str, ...]] = ("records", "models")
 
     def __post_init__(self):
-        check_counts(self, "records", "models")
+        integer("records", self.records, 1)
+        integer("models", self.models, 1)
         if isinstance(self.ids, str):
             raise ValueError(f"ids={self.ids!r} must be a tuple of ids: ids=({self.ids!r},).")
         object.__setattr__(self, "ids", tuple(map(str, self.ids)))
@@ -79,7 +81,8 @@ class LeftOut:
         chosen = _chosen(context.pool.ids, split, plan.records, plan.ids, context.seed)
         begun = _by_record(context.store, chosen)
         short = [i for i in np.flatnonzero(chosen).tolist() if _count(begun.get(i)) < plan.models]
-        task = TrainWithout(
+        train = partial(
+            train_without,
             train=context.target.needs("train"),
             member=split.members,
             models=plan.models,
@@ -88,7 +91,7 @@ class LeftOut:
             folder=evidence_folder(context.store, self.name),
             begun={i: begun[i] for i in short if i in begun},
         )
-        context.run(task, short)
+        context.run(FilesTask(train), short)
 
     @staticmethod
     def read(store: Store) -> ModelsView | None:
@@ -113,43 +116,39 @@ class LeftOut:
         return ModelsView(values, np.zeros(shape, dtype=bool))
 
 
-@dataclass(frozen=True)
-class TrainWithout:
-    """Task that trains the missing models without one record, and writes their signals of it.
+def train_without(
+    i: int,
+    pool: Data,
+    *,
+    train: Trainer,
+    member: np.ndarray,
+    models: int,
+    seed: int,
+    extractor: SignalExtractor,
+    folder: Path,
+    begun: Mapping[int, Mapping[str, np.ndarray]],
+) -> Files:
+    """Train the missing models without one record, and return their signals of it.
 
     Args:
         member: (records,) true for the target's members.
         models: Number of models that the record should have.
         begun: Signals of earlier models; they are sent along, since a worker may not see the folder.
     """
-
-    train: Trainer
-    member: np.ndarray
-    models: int
-    seed: int
-    extractor: SignalExtractor
-    folder: Path
-    begun: Mapping[int, Mapping[str, np.ndarray]]
-
-    def files(self, i: int, pool: Data) -> Files:
-        rows = self.member.copy()
-        rows[i] = False
-        record = np.array([i])
-        x = pool.take(record).x
-        extractor = self.extractor.take(record)
-        parts: list[Mapping[str, np.ndarray]] = [self.begun[i]] if i in self.begun else []
-        for k in range(1 + sum(map(_count, parts)), 1 + self.models):
-            rng = stream(self.seed, "left out", _WITHOUT, i, k)
-            name = f"Model {k} without record {pool.ids[i]!r}"
-            # Each model gets its own copy of the records, because the previous model may have changed its copy.
-            train = partial(_train_on_copy, self.train, pool, rows, rng)
-            parts.append(extractor.signals(extractor.train_and_query(name, train, x, rng)))
-        signals = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        return {_record_path(self.folder, i): signals}
-
-
-def _train_on_copy(train: Trainer, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> Predict:
-    return train(pool.copied(rows), rng)
+    rows = member.copy()
+    rows[i] = False
+    record = np.array([i])
+    x = pool.take(record).x
+    of_record = extractor.take(record)
+    parts: list[Mapping[str, np.ndarray]] = [begun[i]] if i in begun else []
+    for k in range(1 + sum(map(_count, parts)), 1 + models):
+        rng = stream(seed, "left out", _WITHOUT, i, k)
+        name = f"Model {k} without record {pool.ids[i]!r}"
+        # Each model gets its own copy of the records, because the previous model may have changed its copy.
+        outputs = of_record.train_and_query(name, partial(train, pool.copied(rows), rng), x, rng)
+        parts.append(of_record.signals(outputs))
+    signals = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {evidence_path(folder, "record", i, width=5): signals}
 
 
 def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...], seed: int) -> np.ndarray:
@@ -173,37 +172,27 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
     return chosen
 
 
-def _number_left_out(plan: LeftOut, split: Split) -> int:
-    """Return the number of records that models are trained without."""
-    if plan.ids:
-        return len(plan.ids)
-    sides = (split.members & split.evaluated[0], split.nonmembers)
-    return sum(min(plan.records, int(side.sum())) for side in sides)
-
-
 def _missing_trainings(plan: LeftOut, split: Split, store: Store | None) -> Work:
     """Return the models that the chosen records lack."""
+    sides = (split.members & split.evaluated[0], split.nonmembers)
+    records = len(plan.ids) or sum(min(plan.records, int(side.sum())) for side in sides)
     trained = 0
     if store is not None:
         chosen = _chosen(store.pool["id"].to_numpy(), split, plan.records, plan.ids, store.manifest.seed)
         trained = sum(min(_count(part), plan.models) for part in _by_record(store, chosen).values())
-    return Work(trainings=plan.models * _number_left_out(plan, split) - trained)
+    return Work(trainings=plan.models * records - trained)
 
 
 def _by_record(store: Store, chosen: np.ndarray) -> dict[int, dict[str, np.ndarray]]:
     """Read the signals of each chosen record that has some."""
     folder = evidence_folder(store, LeftOut.name)
     numbers = [i for i in file_numbers(folder, "record", width=5) if i < len(chosen) and chosen[i]]
-    return {i: store.read(_record_path(folder, i)) for i in numbers}
+    return {i: store.read(evidence_path(folder, "record", i, width=5)) for i in numbers}
 
 
 def _count(part: Mapping[str, np.ndarray] | None) -> int:
     """Return the number of models in a record's file."""
     return 0 if part is None else len(next(iter(part.values())))
-
-
-def _record_path(folder: Path, i: int) -> Path:
-    return folder / f"record-{i:05d}.npz"
 
 
 EVIDENCE_TYPE = EvidenceType(

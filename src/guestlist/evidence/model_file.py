@@ -7,7 +7,7 @@ import numpy as np
 
 from guestlist._collect import CollectContext
 from guestlist._store import Store
-from guestlist._util import stream
+from guestlist._util import number, stream
 from guestlist._views import LeavesView, NeighboursView, WhiteBoxView
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -125,8 +125,7 @@ class WhiteBox:
     grows: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
-        if not 0 < self.known < 1:
-            raise ValueError(f"Expected known={self.known} in (0, 1).")
+        number("known", self.known, 0, 1)
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
@@ -148,22 +147,17 @@ class WhiteBox:
             return
         split = context.store.split
         evaluated = np.flatnonzero(split.evaluated[0])
-        compute = context.target.needs("white_box")
-        computed = compute(context.pool.copied(evaluated).x, context.extractor.labels[evaluated])
+        labels = context.extractor.labels[evaluated]
+        computed = context.target.needs("white_box")(context.pool.copied(evaluated).x, labels)
         features = np.full((len(context.pool), len(computed.names)), np.nan)
         features[evaluated] = computed.features
-        known = self._known(split, context.seed)
-        context.store.write(path, {"features": features, "names": np.array(computed.names), "known": known})
-
-    def _known(self, split: Split, seed: int) -> np.ndarray:
-        """Draw known records, (records,): the same share of members as of non-members."""
-        # The first name of this evidence: results depend on these bytes.
-        rng = stream(seed, "evidence", *b"inner")
-        known = np.zeros(split.member.shape[1], dtype=bool)
+        # Known records: the same share of members as of non-members.
+        known = np.zeros(len(context.pool), dtype=bool)
+        rng = stream(context.seed, "evidence", *b"inner")  # the first name of this evidence, which results depend on
         for side in (split.members & split.evaluated[0], split.nonmembers):
             records = np.flatnonzero(side)
             known[rng.permutation(records)[: round(self.known * len(records))]] = True
-        return known
+        context.store.write(path, {"features": features, "names": np.array(computed.names), "known": known})
 
     @staticmethod
     def read(store: Store) -> WhiteBoxView | None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from guestlist._collect import CollectContext
 from guestlist._store import Store
-from guestlist._util import one_thread
+from guestlist._util import number, one_thread
 from guestlist._views import OwnersView
 from guestlist.data import Data
 from guestlist.errors import InputError
@@ -17,8 +17,6 @@ from guestlist.games import Split
 from guestlist.models import SPACES, Target, space_of
 
 FILE = "values.npz"
-
-
 SHAPR_K = 5
 
 
@@ -80,10 +78,9 @@ class OwnerPlan(ABC):
         with one_thread():  # identical results on any number of cores
             values = self.compute(context, context.pool.copied(rows), split.members[rows])
         evaluated = split.evaluated[0][rows]
-        arrays = {}
-        for name, computed in values.items():
-            arrays[name] = np.full(len(context.pool), np.nan)
-            arrays[name][rows[evaluated]] = computed[evaluated]
+        arrays = {name: np.full(len(context.pool), np.nan) for name in values}
+        for name, array in arrays.items():
+            array[rows[evaluated]] = values[name][evaluated]
         context.store.write(path, arrays)
 
     @classmethod
@@ -125,8 +122,7 @@ class Leverage(OwnerPlan):
             )
 
     def __post_init__(self):
-        if not self.most > 0:
-            raise ValueError(f"Expected most={self.most} above 0.")
+        number("most", self.most, 0, ends="(]")
 
     def compute(self, context: CollectContext, data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
         return {"leverage": context.target.needs("leverage")(data, member)}
@@ -162,8 +158,10 @@ class LossTrace(OwnerPlan):
         target = context.target
         scale = context.extractor.scale
         labels = target.labels_of(data.y)
-        outputs = target.needs("checkpoints")(data.x)
-        trace = [scale.signals(each.reshape(len(data), target.columns), labels)["loss"] for each in outputs]
+        trace = [
+            scale.signals(outputs.reshape(len(data), target.columns), labels)["loss"]
+            for outputs in target.needs("checkpoints")(data.x)
+        ]
         low, high = np.quantile(trace, [0.25, 0.75], axis=0)
         return {"spread": high - low}
 
@@ -197,8 +195,7 @@ class Spaces(OwnerPlan):
 
     def __post_init__(self):
         object.__setattr__(self, "names", (self.names,) if isinstance(self.names, str) else tuple(self.names))
-        unknown = [name for name in self.names if name not in SPACES or name == "outputs"]
-        if unknown or not self.names:
+        if not self.names or not set(self.names) <= set(SPACES) - {"outputs"}:
             raise ValueError(f"names={self.names} must be among first_layer, last_hidden and inputs.")
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
@@ -210,9 +207,9 @@ class Spaces(OwnerPlan):
             space_of(target, name, pool.take(np.flatnonzero(split.members)[:2]).x)
 
     def compute(self, context: CollectContext, data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
-        target = context.target
-        labels = target.labels_of(data.y)
-        return {name: shapr_of_members(space_of(target, name, data.x), labels, member, ~member) for name in self.names}
+        labels = context.target.labels_of(data.y)
+        spaces = {name: space_of(context.target, name, data.x) for name in self.names}
+        return {name: shapr_of_members(space, labels, member, ~member) for name, space in spaces.items()}
 
 
 SPACES_TYPE = EvidenceType(

@@ -1,6 +1,7 @@
 """Target outputs on perturbed records, and the perturbations."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -9,22 +10,22 @@ import pandas as pd
 from scipy.special import expit
 
 from guestlist._collect import CollectContext, Files, Here, SignalExtractor
-from guestlist._store import Store, file_numbers
-from guestlist._util import is_free, reason, stream
+from guestlist._store import Store
+from guestlist._util import integer, is_free, number, reason, stream
 from guestlist._views import PerturbedView
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import (
     EvidenceType,
+    FilesTask,
     SimulatedModels,
     Work,
     begin_plan,
-    check_counts,
     evidence_folder,
     evidence_path,
     missing_files,
     number_of_files,
-    plan_of,
+    read_files,
 )
 from guestlist.games import Split
 from guestlist.models import Predict, Target, answers, query
@@ -46,22 +47,18 @@ class ColumnScale(NamedTuple):
     binary: np.ndarray
 
 
-class Vocabulary(NamedTuple):
-    """Words of all texts of a column, with repetitions."""
-
-    words: np.ndarray
-
-
+# Words of all texts of a column, with repetitions.
+Vocabulary = np.ndarray
 # One scale for an array, and one per column of a table; None for a column with neither numbers nor free text.
 ColumnScales = ColumnScale | tuple[ColumnScale | Vocabulary | None, ...]
 
 
 def column_scales(x: np.ndarray | pd.DataFrame) -> ColumnScales:
     """Estimate the scale of each column, or of the whole array if it has more than two axes."""
-    if not _plain(x):
-        table = as_table(x)
-        return tuple(_describe_column(table.iloc[:, position]) for position in range(table.shape[1]))
-    return _column_scale(x, axis=0 if x.ndim == 2 else None)
+    if isinstance(x, np.ndarray) and x.dtype.kind in "iufb":
+        return _column_scale(x, axis=0 if x.ndim == 2 else None)
+    table = as_table(x)
+    return tuple(_describe_column(table.iloc[:, position]) for position in range(table.shape[1]))
 
 
 def perturbed(
@@ -115,7 +112,7 @@ def numbers_of(column: pd.Series) -> np.ndarray | None:
     """Return a column as (records,) float64, NaN where missing; None for categories, text, dates or booleans."""
     if not pd.api.types.is_numeric_dtype(column.dtype) or _numpy_dtype(column).kind not in "iuf":
         return None
-    return _as_numbers(column)
+    return column.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _describe_column(column: pd.Series) -> ColumnScale | Vocabulary | None:
@@ -125,16 +122,7 @@ def _describe_column(column: pd.Series) -> ColumnScale | Vocabulary | None:
     if not is_free(column):
         return None
     words = [word for text in column.dropna() for word in text.split(" ") if word]
-    step = 1 + len(words) // MAX_WORDS
-    return Vocabulary(np.array(words[::step] or [""], dtype=object))
-
-
-def _as_numbers(column: pd.Series) -> np.ndarray:
-    return column.to_numpy(dtype=np.float64, na_value=np.nan)
-
-
-def _plain(x) -> bool:
-    return isinstance(x, np.ndarray) and x.dtype.kind in "iufb"
+    return np.array(words[:: 1 + len(words) // MAX_WORDS] or [""], dtype=object)
 
 
 def _numpy_dtype(column: pd.Series) -> np.dtype:
@@ -166,7 +154,7 @@ def _perturb_numbers(
 
 def _perturb_number_column(column: pd.Series, scale: ColumnScale, rng, noise: float, flips: float) -> pd.Series:
     missing = column.isna()
-    noisy = _perturb_numbers(_as_numbers(column), scale, rng, noise, flips)
+    noisy = _perturb_numbers(column.to_numpy(dtype=np.float64, na_value=np.nan), scale, rng, noise, flips)
     filled = pd.Series(_cast(np.where(missing, 0, noisy), _numpy_dtype(column)), index=column.index)
     return filled.astype(column.dtype).where(~missing, column)
 
@@ -185,7 +173,7 @@ def _perturb_texts(column: pd.Series, vocabulary: Vocabulary, rng: np.random.Gen
     def perturb(text: str) -> str:
         words = np.array(text.split(" "), dtype=object)
         redraw = np.flatnonzero(rng.random(len(words)) < flips)
-        words[redraw] = vocabulary.words[rng.integers(len(vocabulary.words), size=len(redraw))]
+        words[redraw] = vocabulary[rng.integers(len(vocabulary), size=len(redraw))]
         return " ".join(words)
 
     return column.map(perturb, na_action="ignore").astype(column.dtype)
@@ -230,11 +218,9 @@ class Perturbed:
     grows: ClassVar[tuple[str, ...]] = ("copies",)
 
     def __post_init__(self):
-        check_counts(self, "copies")
-        if not 0 <= self.noise < np.inf:
-            raise ValueError(f"Expected noise={self.noise} to be 0 or more.")
-        if not 0 <= self.flips <= 1:
-            raise ValueError(f"Expected flips={self.flips} in [0, 1].")
+        integer("copies", self.copies, 1)
+        number("noise", self.noise, 0, ends="[)")
+        number("flips", self.flips, 0, 1, ends="[]")
         if self.noise == self.flips == 0:
             raise ValueError(f"noise={self.noise} and flips={self.flips} change no record. Set one of them above 0.")
 
@@ -253,7 +239,8 @@ class Perturbed:
     def collect(self, context: CollectContext) -> None:
         plan = begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        task = QueryCopies(
+        query_target = partial(
+            query_copy,
             predict=context.target.predict,
             plan=self,
             scales=column_scales(context.pool.x),
@@ -263,50 +250,43 @@ class Perturbed:
             folder=folder,
         )
         # In this process: a target may be a service or a model on a device, which cannot be pickled.
-        replace(context, engine=Here()).run(task, missing_files(context.store, folder, "copy", plan.copies))
+        replace(context, engine=Here()).run(
+            FilesTask(query_target), missing_files(context.store, folder, "copy", plan.copies)
+        )
 
     @staticmethod
     def read(store: Store) -> PerturbedView | None:
-        plan = plan_of(store, Perturbed.name)
-        if plan is None:
-            return None
-        folder = evidence_folder(store, Perturbed.name)
-        numbers = [k for k in file_numbers(folder, "copy") if k <= plan["copies"]]
-        if not numbers:
+        copies = read_files(store, Perturbed.name, "copy", at_most="copies")
+        if not copies:
             return None
         evaluated = store.split.evaluated[0]
         share = np.full(len(evaluated), np.nan)
-        share[evaluated] = np.mean([store.read(evidence_path(folder, "copy", k))["right"] for k in numbers], axis=0)
-        return PerturbedView(share, len(numbers))
+        share[evaluated] = np.mean([copy["right"] for copy in copies], axis=0)
+        return PerturbedView(share, len(copies))
 
 
-@dataclass(frozen=True)
-class QueryCopies:
-    """Task that queries the target for one copy of every record."""
-
-    predict: Predict
-    plan: Perturbed
-    scales: ColumnScales
-    evaluated: np.ndarray
-    seed: int
-    extractor: SignalExtractor
-    folder: Path
-
-    def files(self, k: int, pool: Data) -> Files:
-        rng = stream(self.seed, "evidence", *Perturbed.name.encode(), k)
-        size = max(1, BATCH // max(1, int(np.prod(pool.x.shape[1:]))))
-        batches = (self.evaluated[start : start + size] for start in range(0, len(self.evaluated), size))
-        return {
-            evidence_path(self.folder, "copy", k): {
-                "right": np.concatenate([self._right(pool, rows, rng) for rows in batches])
-            }
-        }
-
-    def _right(self, pool: Data, rows: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Return (rows,) true where the target labels a perturbed copy correctly."""
-        x = perturbed(pool.x, rows, self.scales, rng, noise=self.plan.noise, flips=self.plan.flips)
-        outputs = answers(PerturbedPredict(self.predict), x, self.extractor.columns, self.extractor.scale)
-        return self.extractor.scale.correct(outputs, self.extractor.labels[rows]).astype(bool)
+def query_copy(
+    k: int,
+    pool: Data,
+    *,
+    predict: Predict,
+    plan: Perturbed,
+    scales: ColumnScales,
+    evaluated: np.ndarray,
+    seed: int,
+    extractor: SignalExtractor,
+    folder: Path,
+) -> Files:
+    """Query the target for one perturbed copy of every record, and return where its labels are correct."""
+    rng = stream(seed, "evidence", *Perturbed.name.encode(), k)
+    size = max(1, BATCH // max(1, int(np.prod(pool.x.shape[1:]))))
+    right = []
+    for start in range(0, len(evaluated), size):
+        rows = evaluated[start : start + size]
+        x = perturbed(pool.x, rows, scales, rng, noise=plan.noise, flips=plan.flips)
+        outputs = answers(PerturbedPredict(predict), x, extractor.columns, extractor.scale)
+        right.append(extractor.scale.correct(outputs, extractor.labels[rows]).astype(bool))
+    return {evidence_path(folder, "copy", k): {"right": np.concatenate(right)}}
 
 
 @dataclass(frozen=True)
@@ -335,8 +315,8 @@ N_SIMULATED = 20
 
 def _simulate(simulated: SimulatedModels, k: int) -> PerturbedView:
     """Simulate labels that are correct with the target's probability."""
-    right = simulated.rng(3, k).binomial(N_SIMULATED, expit(simulated.margin[k]))
-    return PerturbedView(right / N_SIMULATED, N_SIMULATED)
+    share = simulated.rng(3, k).binomial(N_SIMULATED, expit(simulated.margin[k])) / N_SIMULATED
+    return PerturbedView(share, N_SIMULATED)
 
 
 EVIDENCE_TYPE = EvidenceType(

@@ -1,6 +1,5 @@
 """Evidence plans and the rows of the evidence table, with simulated evidence for self-tests."""
 
-import shutil
 from collections.abc import Callable
 from dataclasses import Field, dataclass
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeVar, runtim
 import numpy as np
 from scipy.special import expit
 
-from guestlist._collect import CollectContext
+from guestlist._collect import CollectContext, Files
 from guestlist._store import Store, file_numbers, to_json
 from guestlist._views import ModelsView, Part
 from guestlist.data import Data
@@ -142,14 +141,24 @@ class FromTarget(AnyPlan, Protocol):
         """Return the evidence."""
 
 
+@dataclass(frozen=True)
+class FilesTask:
+    """Task of an engine: a function from the number of a file and the records to the files to write."""
+
+    function: Callable[[int, Data], Files]
+
+    def files(self, k: int, pool: Data) -> Files:
+        return self.function(k, pool)
+
+
 def evidence_folder(store: Store, name: str) -> Path:
     """Return the folder of one type of evidence."""
     return store.folder / "evidence" / name
 
 
-def evidence_path(folder: Path, prefix: str, k: int) -> Path:
+def evidence_path(folder: Path, prefix: str, k: int, width: int = 4) -> Path:
     """Return the path of one of many files of a type of evidence."""
-    return folder / f"{prefix}-{k:04d}.npz"
+    return folder / f"{prefix}-{k:0{width}d}.npz"
 
 
 def number_of_files(store: Store | None, name: str, prefix: str, at_most: int) -> int:
@@ -163,6 +172,15 @@ def missing_files(store: Store, folder: Path, prefix: str, count: int) -> list[i
     """Check the files that a folder holds, and return the numbers from 1 to ``count`` without one."""
     held = store.check_files({k: evidence_path(folder, prefix, k) for k in file_numbers(folder, prefix)})
     return [k for k in range(1, 1 + count) if k not in held]
+
+
+def read_files(store: Store, name: str, prefix: str, at_most: str) -> list[dict[str, np.ndarray]]:
+    """Read the files of a type of evidence, up to the number that the option ``at_most`` of its plan requests."""
+    plan = plan_of(store, name)
+    if plan is None:
+        return []
+    folder = evidence_folder(store, name)
+    return [store.read(evidence_path(folder, prefix, k)) for k in file_numbers(folder, prefix) if k <= plan[at_most]]
 
 
 def stored_arrays(store: Store, name: str, file: str) -> dict[str, np.ndarray] | None:
@@ -181,8 +199,8 @@ def begin_plan(store: Store, plan: P) -> P:
     """
     plan = resumed(store, plan)
     options = to_json(plan)
-    path = evidence_folder(store, plan.name) / "plan.json"
-    store.write_plan(path, options, {name: options[name] for name in options if name not in plan.grows})
+    fixed = {name: options[name] for name in options if name not in plan.grows}
+    store.write_plan(evidence_folder(store, plan.name) / "plan.json", options, fixed)
     return plan
 
 
@@ -215,21 +233,6 @@ def begin_file(store: Store, plan: Plan, file: str) -> Path | None:
         store.check(path)
         return None
     return path
-
-
-def remove_if_empty(store: Store, name: str) -> None:
-    """Remove a plan that failed before anything was collected."""
-    folder = evidence_folder(store, name)
-    if folder.exists() and {path.name for path in folder.iterdir()} <= {"plan.json"}:
-        shutil.rmtree(folder)
-
-
-def check_counts(plan: Plan, *names: str) -> None:
-    """Raise unless these options are integers of at least 1."""
-    for name in names:
-        value = getattr(plan, name)
-        if not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"Expected {name}={value!r} to be an integer, 1 or more.")
 
 
 def plan_of(store: Store, name: str) -> dict | None:
@@ -265,21 +268,17 @@ def signals_of_margin(margin: np.ndarray, classes: int = 2) -> dict[str, np.ndar
     wrong = expit(-margin)
     loss = np.logaddexp(0, -margin)
     others = classes - 1
+    log_rest = -loss  # log(1 - p) of each wrong class; with one wrong class it is exactly log p of the right one
+    if others > 1:
+        log_rest = np.log1p(-wrong / others)
     return {
         "margin": margin,
         "loss": loss,
         "p_y": right,
         "correct": (margin > -np.log(others)).astype(np.float64),
         "entropy": right * loss + wrong * (np.logaddexp(0, margin) + np.log(others)),
-        "mentr": wrong * (loss - _log_of_complement(wrong, loss, others)),
+        "mentr": wrong * (loss - log_rest),
     }
-
-
-def _log_of_complement(wrong: np.ndarray, loss: np.ndarray, others: int) -> np.ndarray:
-    """Return log(1 - p) of each wrong class; with one wrong class it is exactly log p of the right one."""
-    if others == 1:
-        return -loss
-    return np.log1p(-wrong / others)
 
 
 @dataclass(frozen=True)

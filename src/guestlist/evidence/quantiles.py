@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
@@ -11,13 +12,14 @@ from threadpoolctl import threadpool_limits
 
 from guestlist._collect import CollectContext, Files
 from guestlist._store import Store
-from guestlist._util import grams, is_free, stream
+from guestlist._util import grams, is_free, number, stream
 from guestlist._views import Degenerate, QuantilesView
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.perturbed import as_table, numbers_of
 from guestlist.evidence.plan import (
     EvidenceType,
+    FilesTask,
     SimulatedModels,
     Work,
     begin_file,
@@ -173,9 +175,8 @@ class Quantiles:
     grows: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
-        for option in ("known", "level"):
-            if not 0 < getattr(self, option) < 1:
-                raise ValueError(f"Expected {option}={getattr(self, option)} in (0, 1).")
+        number("known", self.known, 0, 1)
+        number("level", self.level, 0, 1)
 
     @property
     def min_known(self) -> int:
@@ -202,16 +203,16 @@ class Quantiles:
         path = begin_file(context.store, self, _FILE)
         if path is None:
             return
-        known = self.known_nonmembers(context.store.split, context.seed)
-        task = FitQuantiles(
+        fit = partial(
+            fit_quantiles,
             level=self.level,
-            known=known,
+            known=self.known_nonmembers(context.store.split, context.seed),
             hinge=context.extractor.scale.hinge(context.store.required_answers(), context.extractor.labels),
             labels=context.extractor.labels,
             seed=context.seed,
             path=path,
         )
-        context.run(task, [1])
+        context.run(FilesTask(fit), [1])
 
     def known_nonmembers(self, split: Split, seed: int) -> np.ndarray:
         """Return the positions of the known non-members, in random order."""
@@ -231,28 +232,26 @@ class Quantiles:
         return QuantilesView(arrays["hinge"], arrays["ceiling"], arrays["beyond"], degenerate)
 
 
-@dataclass(frozen=True)
-class FitQuantiles:
-    """Task that fits the regressor and writes its predictions."""
-
-    level: float
-    known: np.ndarray
-    hinge: np.ndarray
-    labels: np.ndarray
-    seed: int
-    path: Path
-
-    def files(self, k: int, pool: Data) -> Files:
-        fit, check = np.array_split(self.known, 2)
-        rng = stream(self.seed, "evidence", *Quantiles.name.encode(), k)
-        fitted = quantile_regression(
-            regression_features(pool.x, self.labels), self.hinge, fit=fit, check=check, level=self.level, rng=rng
-        )
-        ceiling = fitted.quantile.copy()
-        ceiling[self.known] = np.nan
-        beyond = np.sort(self.hinge[check] - fitted.quantile[check])
-        degenerate = np.array(fitted.degenerate or (), dtype=np.float64)
-        return {self.path: {"hinge": self.hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": degenerate}}
+def fit_quantiles(
+    k: int,
+    pool: Data,
+    *,
+    level: float,
+    known: np.ndarray,
+    hinge: np.ndarray,
+    labels: np.ndarray,
+    seed: int,
+    path: Path,
+) -> Files:
+    """Fit the regressor and return its predictions."""
+    fit, check = np.array_split(known, 2)
+    rng = stream(seed, "evidence", *Quantiles.name.encode(), k)
+    fitted = quantile_regression(regression_features(pool.x, labels), hinge, fit=fit, check=check, level=level, rng=rng)
+    ceiling = fitted.quantile.copy()
+    ceiling[known] = np.nan
+    beyond = np.sort(hinge[check] - fitted.quantile[check])
+    degenerate = np.array(fitted.degenerate or (), dtype=np.float64)
+    return {path: {"hinge": hinge, "ceiling": ceiling, "beyond": beyond, "degenerate": degenerate}}
 
 
 # Standard deviation of the simulated regressor's error, in standard deviations of a margin.

@@ -1,5 +1,6 @@
 """Facts about evidence types, and evidence written to and read from the audit folder."""
 
+import shutil
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 
@@ -18,8 +19,8 @@ from guestlist.evidence.plan import (
     EvidenceType,
     FromTarget,
     Plan,
+    evidence_folder,
     plan_of,
-    remove_if_empty,
     resumed,
 )
 from guestlist.games import Split
@@ -237,7 +238,9 @@ def collect_evidence(plans: Sequence[Plan], context: CollectContext) -> None:
         try:
             plan.collect(context)
         except Exception:
-            remove_if_empty(context.store, plan.name)
+            folder = evidence_folder(context.store, plan.name)
+            if folder.exists() and {path.name for path in folder.iterdir()} <= {"plan.json"}:
+                shutil.rmtree(folder)
             raise
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist import privacy
-from guestlist._util import stream
+from guestlist._util import integer, number, stream
 from guestlist.data import Data
 
 # Every record should have at least this number of IN references, and of OUT references …
@@ -40,8 +40,7 @@ class Bernoulli:
     name: ClassVar[str] = "bernoulli"
 
     def __post_init__(self):
-        if not 0 < self.rate < 1:
-            raise ValueError(f"Expected rate={self.rate} in (0, 1).")
+        number("rate", self.rate, 0, 1)
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         return draw_inclusion_by_class(data, self.rate, seed, k), np.ones(len(data), dtype=bool)
@@ -136,9 +135,19 @@ def inclusion_rate(members: int, pool: int, references: int) -> float:
         >>> gl.games.inclusion_rate(members=400, pool=1000, references=64)
         0.4
     """
+    # Imported here: every process that trains a reference loads this file, and scipy.stats takes a second.
+    from scipy.optimize import brentq
+    from scipy.stats import binom
+
     if not 0 < members < pool:
         raise ValueError(f"Expected members={members} in (0, pool={pool}).")
-    lowest = _lowest_rate(references)
+
+    def shortage(rate):
+        return binom.cdf(MIN_PER_SIDE - 1, references, rate) - SHORT_SHARE
+
+    lowest = 0.5
+    if shortage(0.5) < 0:
+        lowest = float(brentq(shortage, 1e-9, 0.5))
     return float(np.clip(members / pool, lowest, 1 - lowest))
 
 
@@ -161,17 +170,12 @@ def random_membership(records: int, *, models: int, rng: np.random.Generator, ra
     return rng.random((models, records)) < rate
 
 
-def _lowest_rate(references: int) -> float:
-    # Imported here: every process that trains a reference loads this file, and scipy.stats takes a second.
-    from scipy.optimize import brentq
-    from scipy.stats import binom
-
-    def shortage(rate):
-        return binom.cdf(MIN_PER_SIDE - 1, references, rate) - SHORT_SHARE
-
-    if shortage(0.5) >= 0:
-        return 0.5
-    return float(brentq(shortage, 1e-9, 0.5))
+def check_sizes(members: int | None, nonmembers: int | None, rate: float | None) -> None:
+    for side, count in (("members", members), ("nonmembers", nonmembers)):
+        if count is not None:
+            integer(side, count, 1)
+    if rate is not None:
+        number("rate", rate, 0, 1)
 
 
 @dataclass(frozen=True)
@@ -204,11 +208,7 @@ class Sides:
     name: ClassVar[str] = "sides"
 
     def __post_init__(self):
-        for side in ("members", "nonmembers"):
-            if getattr(self, side) < 1:
-                raise ValueError(f"Expected {side}={getattr(self, side)} to be 1 or more.")
-        if self.rate is not None and not 0 < self.rate < 1:
-            raise ValueError(f"Expected rate={self.rate} in (0, 1).")
+        check_sizes(self.members, self.nonmembers, self.rate)
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
         """Draw members and non-members for model 0; references have the same evaluated records."""

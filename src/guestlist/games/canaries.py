@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from guestlist import privacy
-from guestlist._util import stream
+from guestlist._util import choice, integer, stream
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.games.bernoulli import ENOUGH_OF_A_CLASS, person_numbers
@@ -47,18 +47,17 @@ class Canaries:
     name: ClassVar[str] = "canaries"
 
     def __post_init__(self):
-        for option in ("count", "models"):
-            if getattr(self, option) < 1:
-                raise ValueError(f"Expected {option}={getattr(self, option)} to be 1 or more.")
+        integer("count", self.count, 1)
+        integer("models", self.models, 1)
         if self.candidates is not None and self.candidates < self.count:
             raise ValueError(f"Expected candidates={self.candidates} to be count={self.count} or more.")
-        if self.labels not in ("wrong", "own"):
-            raise ValueError(f"Expected labels={self.labels!r} to be 'wrong' or 'own'.")
+        choice("labels", self.labels, ("wrong", "own"))
 
     def prepared(self, data: Data, ensemble: Ensemble, seed: int) -> Data:
         """Return the records with canaries marked and, by default, mislabelled."""
         rng = stream(seed, "canaries")
-        candidates = _possible_canaries(data, rng)[: self._candidates(len(data))]
+        limit = self.candidates or max(self.count, min(PER_CANARY * self.count, len(data) // 2))
+        candidates = _possible_canaries(data, rng)[:limit]
         if len(candidates) < self.count:
             raise InputError(
                 f"{self.count:,} canaries were requested, but only {len(candidates):,} of {len(data):,} records can be "
@@ -85,11 +84,6 @@ class Canaries:
 
     def membership(self, labels: np.ndarray) -> privacy.Coins:
         return privacy.Coins()
-
-    def _candidates(self, records: int) -> int:
-        if self.candidates is None:
-            return max(self.count, min(PER_CANARY * self.count, records // 2))
-        return self.candidates
 
 
 def _possible_canaries(data: Data, rng: np.random.Generator) -> np.ndarray:
@@ -139,10 +133,9 @@ class Strong:
     name: ClassVar[str] = "strong"
 
     def __post_init__(self):
-        if self.others is not None and self.others < 1:
-            raise ValueError(f"Expected others={self.others} to be 1 or more.")
-        if self.against not in ("another", "nothing"):
-            raise ValueError(f"Expected against={self.against!r} to be 'another' or 'nothing'.")
+        if self.others is not None:
+            integer("others", self.others, 1)
+        choice("against", self.against, ("another", "nothing"))
 
     @property
     def replaces(self) -> bool:
@@ -202,8 +195,7 @@ class Exchangeable:
     replaces: ClassVar[bool] = True
 
     def __post_init__(self):
-        if self.members < 1:
-            raise ValueError(f"Expected members={self.members} to be 1 or more.")
+        integer("members", self.members, 1)
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if self.members >= len(data):

@@ -1,17 +1,17 @@
 """Games with dependent members (Humphries et al. 2023): mixtures, bias, clusters and sources."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 
-from guestlist._util import close_matches, reason, stream
+from guestlist._util import close_matches, number, reason, stream
 from guestlist.data import MISSING, Data
 from guestlist.errors import InputError
-from guestlist.games.bernoulli import draw_inclusion_by_class, person_numbers
-from guestlist.games.game import Game
+from guestlist.games.bernoulli import check_sizes, draw_inclusion_by_class, person_numbers
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,33 @@ class Parts:
     nonmembers: Sequence[Draw]
 
 
-class Mixture(Game, Protocol):
-    """A game of dependent records."""
+class Mixture(ABC):
+    """Base of games of dependent records.
+
+    The target draws from parts of the pool. References train on a random part of it, about as large as the target's.
+    """
+
+    name: ClassVar[str]
+    iid: bool
+    rate: float | None
 
     @property
-    def is_iid(self) -> bool: ...
+    def is_iid(self) -> bool:
+        """True if members and non-members differ only by chance."""
+        return self.iid
 
-    def parts(self, data: Data) -> Parts: ...
+    @abstractmethod
+    def n_members(self, data: Data) -> int:
+        """Return the approximate number of the target's members."""
+
+    @abstractmethod
+    def parts(self, data: Data) -> Parts:
+        """Return the parts of the pool that members and non-members are drawn from."""
+
+    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
+        if k:
+            return draw_inclusion_by_class(data, self.rate or self.n_members(data) / len(data), seed, k), None
+        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
 
 
 def drawn(parts: Parts, data: Data, *, iid: bool, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -88,35 +108,24 @@ def like_members(parts: Parts, data: Data, evaluated: np.ndarray, limit: int, rn
     person = person_numbers(data)
     free = ~np.isin(person, person[evaluated])
     weights = [int(draw.mask.sum()) if draw.count is None else draw.count for draw in parts.members]
-    available = [int((draw.mask & free).sum()) for draw in parts.members]
-    shares = [count / weight for count, weight in zip(available, weights, strict=True) if weight]
+    draws = list(zip(parts.members, weights, strict=True))
+    shares = [int((draw.mask & free).sum()) / weight for draw, weight in draws if weight]
     share = min([limit / sum(weights), *shares])
     chosen = np.zeros(len(data), dtype=bool)
-    for draw, weight in zip(parts.members, weights, strict=True):
+    for draw, weight in draws:
         if count := int(share * weight):
             chosen |= _sample(replace(draw, count=count), free & draw.mask & ~chosen, person, rng)
     return chosen
 
 
-def draw_reference(k: int, data: Data, members: int, rate: float | None, seed: int) -> np.ndarray:
-    """Draw (records,) the training set of reference ``k``: a random part of the pool, about as large as the target's."""
-    return draw_inclusion_by_class(data, rate or members / len(data), seed, k)
-
-
 def group_column(data: Data, column: str) -> np.ndarray:
     """Return (records,) values of a group column."""
     if column not in data.groups:
-        known = ", ".join(data.groups) or "none"
-        raise InputError(f"The records have no group {column!r}; their groups are: {known}. Pass group={column!r}.")
+        raise InputError(
+            f"The records have no group {column!r}; their groups are: {', '.join(data.groups) or 'none'}. Pass "
+            f"group={column!r}."
+        )
     return data.groups[column]
-
-
-def check_sizes(members: int | None, nonmembers: int | None, rate: float | None) -> None:
-    for side, count in (("members", members), ("nonmembers", nonmembers)):
-        if count is not None and count < 1:
-            raise ValueError(f"Expected {side}={count} to be 1 or more.")
-    if rate is not None and not 0 < rate < 1:
-        raise ValueError(f"Expected rate={rate} in (0, 1).")
 
 
 def _sample(draw: Draw, part: np.ndarray, person: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -140,7 +149,7 @@ def _random_persons(person: np.ndarray, count: int, rng: np.random.Generator) ->
 
 
 @dataclass(frozen=True)
-class Bias:
+class Bias(Mixture):
     """A share of the members has an attribute, and half of the non-members; models are trained without it.
 
     Attributes:
@@ -174,8 +183,7 @@ class Bias:
 
     def __post_init__(self):
         check_sizes(self.members, self.nonmembers, self.rate)
-        if not 0 <= self.share <= 1:
-            raise ValueError(f"Expected share={self.share} in [0, 1].")
+        number("share", self.share, 0, 1, ends="[]")
 
     @property
     def hides(self) -> tuple[str, ...]:
@@ -187,10 +195,8 @@ class Bias:
         """True if members and non-members differ only by chance."""
         return self.iid or self.share == 0.5
 
-    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-        if k:
-            return draw_reference(k, data, self.members, self.rate, seed), None
-        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
+    def n_members(self, data: Data) -> int:
+        return self.members
 
     def parts(self, data: Data) -> Parts:
         values = group_column(data, self.column)
@@ -207,7 +213,7 @@ class Bias:
 
 
 @dataclass(frozen=True)
-class Clusters:
+class Clusters(Mixture):
     """Members with similar features: one k-means cluster of each class.
 
     The clusters are the same for every seed; the records drawn from them are not.
@@ -243,15 +249,8 @@ class Clusters:
         if not 0 <= self.cluster < self.clusters or self.clusters < 2:
             raise ValueError(f"Expected cluster={self.cluster} below clusters={self.clusters}, and 2 clusters or more.")
 
-    @property
-    def is_iid(self) -> bool:
-        """True if members and non-members differ only by chance."""
-        return self.iid
-
-    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-        if k:
-            return draw_reference(k, data, self.members or len(data) // self.clusters, self.rate, seed), None
-        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
+    def n_members(self, data: Data) -> int:
+        return self.members or len(data) // self.clusters
 
     def parts(self, data: Data) -> Parts:
         in_cluster = clustered(data, self.clusters) == self.cluster
@@ -282,7 +281,12 @@ def clustered(data: Data, clusters: int) -> np.ndarray:
     """
     from sklearn.cluster import KMeans
 
-    x = _numeric_features(data)
+    try:
+        x = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"Clusters need numeric features ({reason(error)}). Encode them first.") from error
+    if not np.isfinite(x).all():
+        raise InputError("Clusters need finite features, and some are missing or infinite. Impute them first.")
     cluster = np.zeros(len(data), dtype=int)
     positions, classes = pd.factorize(data.y)
     for position, label in enumerate(classes):
@@ -295,18 +299,8 @@ def clustered(data: Data, clusters: int) -> np.ndarray:
     return cluster
 
 
-def _numeric_features(data: Data) -> np.ndarray:
-    try:
-        x = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"Clusters need numeric features ({reason(error)}). Encode them first.") from error
-    if not np.isfinite(x).all():
-        raise InputError("Clusters need finite features, and some are missing or infinite. Impute them first.")
-    return x
-
-
 @dataclass(frozen=True)
-class Sources:
+class Sources(Mixture):
     """Members come from one hospital, school or region; non-members from others.
 
     Attributes:
@@ -350,16 +344,8 @@ class Sources:
         """Columns that no model may see."""
         return (self.column,)
 
-    @property
-    def is_iid(self) -> bool:
-        """True if members and non-members differ only by chance."""
-        return self.iid
-
-    def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray | None]:
-        if k:
-            members = self.members or int((group_column(data, self.column) == str(self.of_members)).sum())
-            return draw_reference(k, data, members, self.rate, seed), None
-        return drawn(self.parts(data), data, iid=self.iid, seed=seed)
+    def n_members(self, data: Data) -> int:
+        return self.members or int((group_column(data, self.column) == str(self.of_members)).sum())
 
     def parts(self, data: Data) -> Parts:
         values = group_column(data, self.column)
@@ -370,9 +356,9 @@ class Sources:
             others = values == str(self.of_nonmembers)
         for wanted, part in ((self.of_members, of_members), (self.of_nonmembers, others)):
             if not part.any():
-                known = map(str, np.unique(values))
                 raise InputError(
-                    f"No record has {self.column} = {wanted}. Available values: {close_matches(wanted, known)}."
+                    f"No record has {self.column} = {wanted}. Available values: "
+                    f"{close_matches(wanted, map(str, np.unique(values)))}."
                 )
         return Parts(
             members=[Draw(of_members, self.members, f"{self.column} = {self.of_members}")],

@@ -18,7 +18,15 @@ Ensemble = Callable[[Data, Data, int], np.ndarray]
 
 
 class Game(Protocol):
-    """Rule that draws members: a frozen dataclass with its options as fields."""
+    """Rule that draws members: a frozen dataclass with its options as fields.
+
+    A game may also have these members:
+
+    * ``allowed(evaluated, seed)``: (records,) true for the only records that references train on, given the evaluated
+      records of model 0;
+    * ``is_iid``: false if members may be drawn from a different population than non-members;
+    * ``hides``: columns that the game needs and no model may see, since they would reveal membership.
+    """
 
     name: ClassVar[str]
 
@@ -27,34 +35,6 @@ class Game(Protocol):
 
         Every model draws from its own random stream, so adding models does not change the earlier ones.
         """
-        ...
-
-
-@runtime_checkable
-class Restricted(Protocol):
-    """A game whose references train on records of a part of the pool only."""
-
-    def allowed(self, evaluated: np.ndarray, seed: int) -> np.ndarray:
-        """Return (records,) true for the records of that part, given the evaluated records of model 0."""
-        ...
-
-
-@runtime_checkable
-class Dependent(Protocol):
-    """A game whose members may be drawn from a different population than its non-members."""
-
-    @property
-    def is_iid(self) -> bool:
-        """True if members and non-members differ only by chance."""
-        ...
-
-
-@runtime_checkable
-class Hiding(Protocol):
-    """A game that uses columns hidden from models, since they would reveal membership."""
-
-    @property
-    def hides(self) -> tuple[str, ...]: ...
 
 
 @runtime_checkable
@@ -63,7 +43,6 @@ class Preparing(Protocol):
 
     def prepared(self, data: Data, ensemble: Ensemble, seed: int) -> Data:
         """Return the records of the game; those that it singles out are marked."""
-        ...
 
 
 @runtime_checkable
@@ -72,7 +51,6 @@ class Provable(Protocol):
 
     def membership(self, labels: np.ndarray) -> Coins | FixedSize | None:
         """Describe the draw of the target's members for records with these labels; None if no bound is valid."""
-        ...
 
 
 @runtime_checkable
@@ -82,7 +60,6 @@ class Trials(Game, Protocol):
     @property
     def replaces(self) -> bool:
         """True if one record replaces another; False if one record is added or removed."""
-        ...
 
 
 def is_iid(game: Game) -> bool:
@@ -94,7 +71,7 @@ def is_iid(game: Game) -> bool:
     Returns:
         True if they are exchangeable.
     """
-    return not isinstance(game, Dependent) or game.is_iid
+    return getattr(game, "is_iid", True)
 
 
 def hidden_columns(game: Game) -> tuple[str, ...]:
@@ -106,9 +83,7 @@ def hidden_columns(game: Game) -> tuple[str, ...]:
     Returns:
         Names of columns.
     """
-    if isinstance(game, Hiding):
-        return game.hides
-    return ()
+    return getattr(game, "hides", ())
 
 
 def draw(game: Game, data: Data, models: int, seed: int, start: Split | None = None) -> Split:
@@ -132,7 +107,7 @@ def draw(game: Game, data: Data, models: int, seed: int, start: Split | None = N
     target_evaluated = rows[0][1]
     assert target_evaluated is not None, "a game names the evaluated records of model 0"
     allowed = np.ones(len(data), dtype=bool)
-    if isinstance(game, Restricted):
+    if hasattr(game, "allowed"):
         allowed = game.allowed(target_evaluated, seed)
     part = data if allowed.all() else data.take(allowed)
     for k in range(len(rows), models):

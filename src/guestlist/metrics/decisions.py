@@ -80,10 +80,8 @@ def flag_members(
     second_half[scored] = threshold.halves(member[scored], cluster_codes(clusters, scores))
     ranked = cached_argsort(scores)[: len(scored)][::-1]
     in_second = second_half[ranked]
-    thresholds = []
-    for half in (~in_second, in_second):
-        rows = ranked[half]
-        thresholds.append(best_threshold_sorted(scores[rows], member[rows]))
+    halves = (ranked[~in_second], ranked[in_second])
+    thresholds = [best_threshold_sorted(scores[rows], member[rows]) for rows in halves]
     # Records of the second half are flagged by the threshold of the first half.
     return scores >= np.where(second_half, thresholds[0], thresholds[1])
 
@@ -388,8 +386,8 @@ def roc_steps(
     exact = tpr[wanted]
     fpr = fpr[highest]
     tpr = tpr[highest]
-    rises = np.flatnonzero(np.diff(tpr, prepend=-1.0) > 0)
-    selected = np.append(rises, len(fpr) - 1)  # The end is included even if the curve is flat there.
+    # The points where the curve rises, and the end even if the curve is flat there.
+    selected = np.append(np.flatnonzero(np.diff(tpr, prepend=-1.0) > 0), len(fpr) - 1)
     selected = np.unique(selected[_thin(fpr[selected], tpr[selected])])
     drawn = np.unique(np.stack([np.append(fpr[selected], at), np.append(tpr[selected], exact)]), axis=1)
     return Roc(*drawn)
@@ -425,8 +423,7 @@ def _thin(fpr: np.ndarray, tpr: np.ndarray) -> np.ndarray:
     if len(fpr) <= MOST_POINTS:
         return np.arange(len(fpr))
     length = fpr + tpr + _log_axis(fpr) + _log_axis(tpr)
-    marks = np.linspace(0, length[-1], MOST_POINTS)
-    selected = np.unique(np.searchsorted(length, marks, "left").clip(0, len(fpr) - 1))
+    selected = np.searchsorted(length, np.linspace(0, length[-1], MOST_POINTS), "left").clip(0, len(fpr) - 1)
     return np.union1d(selected, [0, len(fpr) - 1])
 
 

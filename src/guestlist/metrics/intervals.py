@@ -75,9 +75,8 @@ def proportion(successes: int, n: int, *, confidence: float = 0.95) -> Estimate:
         raise ValueError(f"Expected successes={successes} in [0, n={n}].")
     if n == 0:
         return WITHHELD
-    low = clopper_pearson_lower(successes, n, error / 2)
-    high = clopper_pearson_upper(successes, n, error / 2)
-    return Estimate(successes / n, float(low), float(high))
+    bounds = (bound(successes, n, error / 2) for bound in (clopper_pearson_lower, clopper_pearson_upper))
+    return Estimate(successes / n, *map(float, bounds))
 
 
 def proportion_difference(
@@ -101,9 +100,8 @@ def proportion_difference(
         >>> print(gl.metrics.proportion_difference(9, 10, 3, 10))
         0.600 [0.107, 0.853]
     """
-    a = proportion(successes_a, n_a, confidence=confidence)
-    b = proportion(successes_b, n_b, confidence=confidence)
-    return newcombe_difference(a, b)
+    samples = ((successes_a, n_a), (successes_b, n_b))
+    return newcombe_difference(*(proportion(*sample, confidence=confidence) for sample in samples))
 
 
 def newcombe_difference(a: Estimate, b: Estimate) -> Estimate:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import exp, expm1, inf, log, log1p, sqrt
 from typing import Any
 
-from guestlist._util import extra
+from guestlist._util import extra, number
 from guestlist.errors import InputError
 from guestlist.privacy.bounds import gaussian_mu
 
@@ -127,9 +127,7 @@ def noise_for(
         >>> 0.98 < noise < 1.0
         True
     """
-    low, high = NOISE_FOR
-    if not low <= epsilon <= high:
-        raise ValueError(f"Expected epsilon={epsilon} in [{low:g}, {high:g}].")
+    number("epsilon", epsilon, *NOISE_FOR, ends="[]")
     if 1 - (1 - rate) ** steps <= delta:
         raise InputError(
             f"A record is sampled with a probability below delta={delta}, so no noise is needed. Use a smaller delta."
@@ -165,7 +163,8 @@ def _candidates(epsilon: float, rate: float, steps: int, delta: float) -> Iterat
     A fine grid bounds tightly and is slow, most of all for a small epsilon. A coarse grid is fast, and nearly as close to the
     truth if its error is subtracted. The coarse grid therefore finds where to evaluate the fine one, once or twice.
     """
-    noise = _start(epsilon, rate, steps, delta)
+    # The central limit gives the first noise, which may be too small or too large (Dong et al. 2022).
+    noise = max(log1p(gaussian_mu(epsilon, delta) ** 2 / (rate**2 * steps)) ** -0.5, 0.05)
     if epsilon <= LARGE:
         margin = _error(epsilon + ERROR)  # error of the fine grid
         for tried in _search(
@@ -211,12 +210,6 @@ def _search(noise: float, spent: Callable[[float], float]) -> Iterator[float]:
                 "This epsilon is so large that almost no noise is needed. Use non-private training instead."
             )
     yield high
-
-
-def _start(epsilon: float, rate: float, steps: int, delta: float) -> float:
-    """Return the noise according to the central limit, which may be too small or too large (Dong et al. 2022)."""
-    mu = gaussian_mu(epsilon, delta)
-    return max(log1p(mu**2 / (rate**2 * steps)) ** -0.5, 0.05)
 
 
 def _roughly(noise: float, rate: float, steps: int, delta: float, error: float) -> float:

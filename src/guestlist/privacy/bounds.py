@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from guestlist._util import flag, number
+from guestlist._util import flag, integer, number
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def gaussian_tpr(fpr: np.ndarray | float, mu: float) -> np.ndarray:
         >>> round(float(gl.privacy.gaussian_tpr(0.01, mu=1.0)), 4)
         0.0924
     """
-    return ndtr(ndtri(np.asarray(fpr, dtype=np.float64)) + _checked(mu))
+    return ndtr(ndtri(np.asarray(fpr, dtype=np.float64)) + number("mu", mu, 0, ends="[]"))
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
@@ -155,7 +155,7 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
         >>> round(gl.privacy.gaussian_delta(1.0, mu=1.0), 4)
         0.1269
     """
-    if _checked(mu) == 0:
+    if number("mu", mu, 0, ends="[]") == 0:
         return 0.0
     # Computed as a difference of logarithms: both terms may be tiny, and exp(epsilon) huge.
     first = float(log_ndtr(-epsilon / mu + mu / 2))
@@ -235,8 +235,7 @@ def group_privacy(epsilon: float, delta: float, size: int) -> Claim:
         1.5
     """
     Claim(epsilon, delta)
-    if size < 1:
-        raise ValueError(f"Expected size={size} to be 1 or more.")
+    integer("size", size, 1)
     with np.errstate(over="ignore"):
         factor = float(np.exp(epsilon * np.arange(size)).sum())
     return Claim(size * epsilon, min(delta * factor if delta else 0.0, np.nextafter(1.0, 0.0)))
@@ -304,9 +303,3 @@ def allowed_advantage(claim: Claim) -> float:
     if claim.gaussian:
         return float(2 * ndtr(gaussian_mu(claim.epsilon, claim.delta) / 2) - 1)
     return humphries(claim.epsilon, claim.delta)
-
-
-def _checked(mu: float) -> float:
-    if not mu >= 0:
-        raise ValueError(f"Expected mu={mu} to be 0 or more.")
-    return mu

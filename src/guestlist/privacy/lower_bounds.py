@@ -1,37 +1,24 @@
 """Lower confidence bounds on epsilon from scores, with corrected threshold selection."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import betainc, betaincinv, ndtri
 
+from guestlist._util import number
 from guestlist.errors import InputError
 from guestlist.metrics import clopper_pearson_upper
 from guestlist.privacy.bounds import gaussian_epsilon
 from guestlist.privacy.one_run import OneRun, OneRunCurve
 
 
-class Method(Protocol):
-    """Method of proving a lower bound on epsilon."""
-
-    def candidates(self, member: np.ndarray) -> Sequence[Any]:
-        """Return candidate thresholds; they depend only on the numbers of members and non-members."""
-        ...
-
-    def bound(self, scores: np.ndarray, member: np.ndarray, candidate: Any, delta: float, level: float) -> float:
-        """Return the bound that one candidate proves; it is wrong with probability at most ``level``."""
-        ...
-
-
 @dataclass(frozen=True)
 class Bonferroni:
     """Best of all candidate thresholds, each at an equal share of the level; a single candidate needs no correction."""
 
-    def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
+    def lower(self, method: "BoundMethod", scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
         tried = method.candidates(member)
         return max(method.bound(scores, member, candidate, delta, level / len(tried)) for candidate in tried)
 
@@ -49,11 +36,10 @@ class HoldOut:
     seed: int = 0
 
     def __post_init__(self):
-        _check_fraction(self.fraction)
+        number("fraction", self.fraction, 0, 1)
 
-    def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
-        rng = np.random.default_rng(self.seed)
-        return _held_out(method, scores, member, delta, level, self.fraction, rng)
+    def lower(self, method: "BoundMethod", scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
+        return _held_out(method, scores, member, delta, level, self.fraction, np.random.default_rng(self.seed))
 
 
 @dataclass(frozen=True)
@@ -77,11 +63,11 @@ class Median:
     seed: int = 0
 
     def __post_init__(self):
-        _check_fraction(self.fraction)
+        number("fraction", self.fraction, 0, 1)
         if self.splits < 1 or self.splits % 2 == 0:
             raise ValueError(f"Expected splits={self.splits} to be an odd number, 1 or more.")
 
-    def lower(self, method: Method, scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
+    def lower(self, method: "BoundMethod", scores: np.ndarray, member: np.ndarray, delta: float, level: float) -> float:
         rng = np.random.default_rng(self.seed)
         bounds = [_held_out(method, scores, member, delta, level / 2, self.fraction, rng) for _ in range(self.splits)]
         return float(np.median(bounds))
@@ -91,7 +77,7 @@ Threshold = Bonferroni | HoldOut | Median
 
 
 def _held_out(
-    method: Method,
+    method: "BoundMethod",
     scores: np.ndarray,
     member: np.ndarray,
     delta: float,
@@ -105,11 +91,6 @@ def _held_out(
     tried = method.candidates(member[chosen_on])
     proved = [method.bound(scores[chosen_on], member[chosen_on], candidate, delta, level) for candidate in tried]
     return method.bound(scores[held_out], member[held_out], tried[int(np.argmax(proved))], delta, level)
-
-
-def _check_fraction(fraction: float) -> None:
-    if not 0 < fraction < 1:
-        raise ValueError(f"Expected fraction={fraction} in (0, 1).")
 
 
 STEPS = 6  # thresholds are tried at shares 0.5^k and 1 - 0.5^k, for k up to this number
@@ -174,8 +155,7 @@ class ClopperPearson(_Runs):
     """
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
-        fpr, fnr = self._bounded(scores, member, candidate, level)
-        return epsilon_of_errors(fpr, fnr, delta)
+        return epsilon_of_errors(*self._bounded(scores, member, candidate, level), delta)
 
 
 @dataclass(frozen=True)
@@ -206,8 +186,7 @@ class BayesianRuns(_Runs):
     """
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
-        wrong, outside, missed, inside = self.errors(scores, member, candidate)
-        return credible_epsilon(wrong, outside, missed, inside, delta, level)
+        return credible_epsilon(*self.errors(scores, member, candidate), delta, level)
 
 
 def epsilon_of_errors(fpr: float, fnr: float, delta: float) -> float:
@@ -248,6 +227,8 @@ def credible_epsilon(wrong: int, outside: int, missed: int, inside: int, delta: 
     return LARGEST
 
 
+# A method lists candidate thresholds, which depend only on the numbers of members and non-members, and computes the bound
+# that one of them proves; it is wrong with probability at most ``level``.
 BoundMethod = OneRun | OneRunCurve | ClopperPearson | GaussianRuns | BayesianRuns
 
 
@@ -321,8 +302,8 @@ def epsilon_lower_bound(
         )
     if len(member) < 2:
         raise InputError(f"Expected at least two scores, found {len(member)}.")
-    if not 0 <= delta < 1 or not 0 < confidence < 1:
-        raise ValueError(f"Expected delta={delta} in [0, 1) and confidence={confidence} in (0, 1).")
+    number("delta", delta, 0, 1, ends="[)")
+    number("confidence", confidence, 0, 1)
     method = method or OneRun()
     threshold = threshold or Bonferroni()
     members = int(member.sum())

@@ -18,6 +18,7 @@ from scipy.optimize import brentq
 from scipy.special import bdtrc, expit, ndtr, ndtri
 from scipy.stats import binom
 
+from guestlist._util import choice, number
 from guestlist.errors import InputError
 from guestlist.privacy.bounds import gaussian_epsilon
 
@@ -44,8 +45,7 @@ class Coins:
     condition: float = 1.0
 
     def __post_init__(self):
-        if not 0 < self.condition <= 1:
-            raise ValueError(f"Expected condition={self.condition} in (0, 1].")
+        number("condition", self.condition, 0, 1, ends="(]")
 
     def selected(self, member: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return np.arange(len(member))
@@ -89,8 +89,7 @@ class _Guessing:
     seed: int = 0
 
     def __post_init__(self):
-        if self.guess not in ("both", "members"):
-            raise ValueError(f"Expected guess={self.guess!r} to be 'both' or 'members'.")
+        choice("guess", self.guess, ("both", "members"))
         if self.shares is not None and not (self.shares and all(0 < share <= 1 for share in self.shares)):
             raise ValueError(f"Expected shares={self.shares} in (0, 1].")
 
@@ -122,12 +121,9 @@ class _Guessing:
         if self.guess == "members":
             called = order[len(order) - round(share * len(order)) :]
             return len(called), int(member[called].sum())
-        each = min(
-            round(share * len(order) / 2), len(order) // 2
-        )  # if the number is odd, the middle record is not guessed
-        high = order[len(order) - each :]
-        low = order[:each]
-        return 2 * each, int(member[high].sum() + (~member[low]).sum())
+        # If the number is odd, the middle record is not guessed.
+        each = min(round(share * len(order) / 2), len(order) // 2)
+        return 2 * each, int(member[order[len(order) - each :]].sum() + (~member[order[:each]]).sum())
 
 
 @dataclass(frozen=True)
@@ -163,8 +159,7 @@ class OneRunCurve(_Guessing):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.curve not in ("approximate", "gaussian"):
-            raise ValueError(f"Expected curve={self.curve!r} to be 'approximate' or 'gaussian'.")
+        choice("curve", self.curve, ("approximate", "gaussian"))
 
     def bound(self, scores: np.ndarray, member: np.ndarray, candidate: float, delta: float, level: float) -> float:
         guessed, right = self.guesses(scores, member, candidate)

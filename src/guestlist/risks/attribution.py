@@ -9,12 +9,13 @@ import copy
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from guestlist._util import close_matches, extra, torch
-from guestlist.defences import labels_tensor, tensor
+from guestlist._util import choice, close_matches, extra, integer, number, torch
+from guestlist.defences.torch_training import labels_for, loss_of, tensor
 from guestlist.errors import InputError
 
 # The Hessian of more parameters is not formed, since its eigenvalues would take minutes.
@@ -65,10 +66,9 @@ def influence_functions(
         InputError: If the full Hessian would have too many parameters, or the extra ``attribution`` is not installed.
     """
     influence = _captum()
-    if damping < 0:
-        raise ValueError(f"Expected damping={damping} to be 0 or more.")
-    if rank is not None and rank < 1:
-        raise ValueError(f"Expected rank={rank} to be 1 or more.")
+    number("damping", damping, 0, ends="[)")
+    if rank is not None:
+        integer("rank", rank, 1)
     module = copy.deepcopy(module).eval().requires_grad_(True)
     if rank is None:
         module = module.double()  # in float32 a small eigenvalue is mostly rounding
@@ -99,7 +99,10 @@ def influence_functions(
             options = {"projection_dim": rank, "arnoldi_dim": steps, "arnoldi_tol": 1e-9, "seed": seed}
             estimator = ArnoldiInfluenceFunction(**common, **options)
         if tests is None:
-            return np.concatenate([np.square(part).sum(axis=1) for part in _embedded(estimator, members, module)])
+            # The influence of one record on another is the product of captum's embeddings.
+            batches = _loader(members, _batch(module))
+            embedded = (estimator.compute_intermediate_quantities(tuple(batch)).cpu().numpy() for batch in batches)
+            return np.concatenate([np.square(part.astype(np.float64)).sum(axis=1) for part in embedded])
         return _on_average(estimator.R, module, _names(module, layers), members, tests, loss)
 
 
@@ -132,9 +135,9 @@ def tracin(
         InputError: If checkpoints and learning rates do not fit together, or the extra ``attribution`` is not installed.
     """
     influence = _captum()
+    modules = checkpoints
     if not isinstance(checkpoints, list | tuple):
-        checkpoints = [checkpoints]
-    modules = list(checkpoints)
+        modules = [checkpoints]
     learning_rates = np.asarray(learning_rate, dtype=np.float64)
     if not modules or learning_rates.shape not in ((), (len(modules),)):
         raise InputError(
@@ -171,35 +174,30 @@ def _captum() -> Any:
 
 def _arguments(module, members, layers: Sequence[str] | None, loss: str) -> dict[str, Any]:
     """Return the arguments that captum's classes have in common."""
-    from torch.utils.data import TensorDataset
-
     at_once = _at_once(module, layers)
     return {
         "model": module,
-        "train_dataset": TensorDataset(*members),
+        "train_dataset": torch.utils.data.TensorDataset(*members),
         "layers": None if layers is None else list(layers),
         "loss_fn": _Loss(loss, "sum" if at_once else "none"),
         "sample_wise_grads_per_batch": at_once,
     }
 
 
+@dataclass(frozen=True)
 class _Loss:
     """Loss of each record of a batch, or their sum; captum reads ``reduction``."""
 
-    def __init__(self, loss: str, reduction: str) -> None:
-        self.loss = loss
-        self.reduction = reduction
+    loss: str
+    reduction: str
 
     def __call__(self, answers, y):
-        if self.loss == "squared":
-            return torch.nn.functional.mse_loss(answers.reshape(len(y)), y, reduction=self.reduction)
-        return torch.nn.functional.cross_entropy(answers, y, reduction=self.reduction)
+        return loss_of(self.loss, answers, y, self.reduction)
 
 
 def _at_once(module, layers: Sequence[str] | None) -> bool:
     """Return True if captum can compute the gradients of all records of a batch in one pass."""
-    from torch import nn
-
+    nn = torch.nn
     parts = module.modules()
     if layers is not None:
         parts = [module.get_submodule(name) for name in layers]
@@ -216,19 +214,12 @@ def _at_once(module, layers: Sequence[str] | None) -> bool:
     )
 
 
-def _embedded(estimator, records, module) -> Iterator[np.ndarray]:
-    """Yield batches of records as captum embeds them: the influence of one on another is their product."""
-    for batch in _loader(records, _batch(module)):
-        yield estimator.compute_intermediate_quantities(tuple(batch)).cpu().numpy().astype(np.float64)
-
-
 def _on_average(root, module, names: list[str], members, tests, loss: str) -> np.ndarray:
     """Compute (members,) g_i' R R' g, with g the mean gradient of test records and R R' captum's inverse Hessian.
 
     One direction serves all members, so the slope of their losses along it replaces their gradients.
     """
-    from torch.func import functional_call, jvp
-
+    functional_call = torch.func.functional_call
     losses = _Loss(loss, "none")
     parameters = dict(module.named_parameters())
     chosen = {name: parameters[name].detach() for name in names}
@@ -238,8 +229,8 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
         mean = [total + part / len(tests[1]) for total, part in zip(mean, parts, strict=True)]
     if isinstance(root, torch.Tensor):  # (parameters, directions), all parameters in one row
         flat = root @ (root.T @ torch.cat([part.flatten() for part in mean]))
-        sizes = [part.numel() for part in mean]
-        along = [part.reshape(like.shape) for part, like in zip(flat.split(sizes), mean, strict=True)]
+        parts = flat.split([part.numel() for part in mean])
+        along = [part.reshape(like.shape) for part, like in zip(parts, mean, strict=True)]
     else:  # one tuple of tensors for each direction
         shares = [sum((a * b).sum() for a, b in zip(way, mean, strict=True)) for way in root]
         along = [
@@ -248,11 +239,10 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
     ways = dict(zip(names, along, strict=True))
     slopes = []
     for x, y in _loader(members, HESSIAN_BATCH):
-
-        def batch_losses(values, x=x, y=y):
-            return losses(functional_call(module, values, (x,)), y)
-
-        slopes.append(jvp(batch_losses, (chosen,), (ways,))[1].detach().cpu().numpy())
+        slope = torch.func.jvp(
+            lambda values, x=x, y=y: losses(functional_call(module, values, (x,)), y), (chosen,), (ways,)
+        )[1]
+        slopes.append(slope.detach().cpu().numpy())
     return np.concatenate(slopes).astype(np.float64)
 
 
@@ -264,9 +254,8 @@ def _names(module, layers: Sequence[str] | None) -> list[str]:
 
 
 def _loader(records, size: int):
-    from torch.utils.data import DataLoader, TensorDataset
-
-    return DataLoader(TensorDataset(*records), batch_size=size, shuffle=False)
+    data = torch.utils.data
+    return data.DataLoader(data.TensorDataset(*records), batch_size=size, shuffle=False)
 
 
 def _batch(module) -> int:
@@ -274,15 +263,12 @@ def _batch(module) -> int:
 
 
 def _records(module, x, y, loss: str, name: str):
-    if loss not in ("cross_entropy", "squared"):
-        raise ValueError(f"Expected loss={loss!r} to be 'cross_entropy' or 'squared'.")
+    choice("loss", loss, ("cross_entropy", "squared"))
     if len(x) != len(y) or not len(x):
         raise InputError(
             f"{name} and its labels must have the same number of records, at least one; found {len(x)} and {len(y)}."
         )
-    if loss == "squared":
-        return tensor(x, module), tensor(y, module).flatten()
-    return tensor(x, module), labels_tensor(y, module)
+    return tensor(x, module), labels_for(loss, y, module)
 
 
 def _tests(module, x_test, y_test, loss: str):

@@ -11,12 +11,13 @@ from scipy.stats import false_discovery_control
 
 from guestlist._case import Case
 from guestlist._collect import Progress, SignalExtractor
-from guestlist._util import stream
+from guestlist._util import integer, stream
 from guestlist.attacks import ATTACKS, score_every_target
-from guestlist.data import Data, as_data
+from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.metrics import flags_at_fpr
-from guestlist.models import as_target, check_finite, check_readable, check_sides, query
+from guestlist.models import as_target, query
+from guestlist.risks.model_internal import checked_records
 from guestlist.risks.score import SMALLEST
 
 
@@ -110,8 +111,8 @@ def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
     leaving = members[np.isin(names[members], list(ids))]
     staying = np.setdiff1d(members, leaving)
     member = case.stand_ins.member
-    scores = score_every_target(ATTACKS[ATTACK], case.stand_ins)
-    flagged = np.stack([flags_at_fpr(row, truth, FPR) for row, truth in zip(scores, member, strict=True)])
+    targets = zip(score_every_target(ATTACKS[ATTACK], case.stand_ins), member, strict=True)
+    flagged = np.stack([flags_at_fpr(scores, truth, FPR) for scores, truth in targets])
     effect = privacy_influence(flagged, member, leaving)
     pairs = pd.DataFrame(
         {
@@ -168,12 +169,8 @@ def leave_one_out(
     train = target.needs(
         "train", "Leave-one-out retrains the model, but {name} has no training recipe{why}. Pass train=."
     )
-    data = target.fitting(as_data(members, side="members", label=label, id=id), "members")
-    check_sides({"members": data}, target.classes)
-    check_finite("members", data, target.predict)
-    check_readable({"members": data}, target.predict)
-    if repeats < 1:
-        raise ValueError(f"Expected repeats={repeats} to be 1 or more.")
+    data = checked_records(target, {"members": members}, label=label, id=id)["members"]
+    integer("repeats", repeats, 1)
     if "p_y" not in target.scale.signal_names and target.scale.has_classes:
         raise InputError(
             f"{target.name} predicts only labels, so the effect of one record on its outputs cannot be measured. Use a "
@@ -204,17 +201,14 @@ def leave_one_out(
     if progress is not None:
         omitted = progress(omitted, total=len(chosen))
     without = [np.mean([signals(i, repeat, np.array([i])) for repeat in range(repeats)], axis=0)[:, 0] for i in omitted]
-    columns = _columns(with_all, np.array(without).T, classes=scale.has_classes)
-    return pd.DataFrame({"id": data.ids[chosen], "label": data.y[chosen], **columns})
-
-
-def _columns(with_all: np.ndarray, without: np.ndarray, *, classes: bool) -> dict[str, np.ndarray]:
-    if not classes:
-        change = np.abs(without[0]) - np.abs(with_all[0])
-        return {"error_with": with_all[0], "error_without": without[0], "leave_one_out": change}
-    entropy = np.log(np.maximum(without[1], SMALLEST)) - np.log(np.maximum(with_all[1], SMALLEST))
-    change = with_all[0] - without[0]
-    return {"p_with": with_all[0], "p_without": without[0], "leave_one_out": change, "sensitivity": entropy}
+    after = np.array(without).T
+    table = pd.DataFrame({"id": data.ids[chosen], "label": data.y[chosen]})
+    if not scale.has_classes:
+        change = np.abs(after[0]) - np.abs(with_all[0])
+        return table.assign(error_with=with_all[0], error_without=after[0], leave_one_out=change)
+    entropy = np.log(np.maximum(after[1], SMALLEST)) - np.log(np.maximum(with_all[1], SMALLEST))
+    change = with_all[0] - after[0]
+    return table.assign(p_with=with_all[0], p_without=after[0], leave_one_out=change, sensitivity=entropy)
 
 
 def _chosen(data: Data, rows: Sequence[int] | None, ids: Sequence[Any] | None) -> np.ndarray:

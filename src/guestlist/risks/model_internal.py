@@ -1,16 +1,16 @@
 """Risks read from the model itself: leverage, loss traces, tree leaves and K-NN values."""
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from guestlist._case import Case
-from guestlist.data import as_data
+from guestlist.data import Data, as_data
 from guestlist.errors import InputError
 from guestlist.evidence.owner_values import SHAPR_K, shapr, shapr_of_members
 from guestlist.models import (
+    Target,
     as_target,
     check_finite,
     check_readable,
@@ -21,17 +21,9 @@ from guestlist.models import (
 )
 
 
-def leverage_of_target(case: Case) -> np.ndarray:
-    """Return (records,) the leverage of a record on the target's output; NaN where it is not evaluated."""
-    return case.evidence("leverage").values["leverage"]
-
-
-def loss_trace(case: Case) -> np.ndarray:
-    """Return (records,) the interquartile range of the loss over checkpoints (Pollock et al. 2024).
-
-    NaN where the record is not evaluated.
-    """
-    return case.evidence("loss_trace").values["spread"]
+def owner_value(case: Case, evidence: str, name: str) -> np.ndarray:
+    """Return (records,) values that were collected as evidence of the model owner; NaN where a record is not evaluated."""
+    return case.evidence(evidence).values[name]
 
 
 def loss_tail(case: Case) -> np.ndarray:
@@ -93,6 +85,16 @@ def alone_in_leaves(case: Case) -> np.ndarray:
     return alone
 
 
+def checked_records(target: Target, tables: dict[str, Any], *, label: str | None, id: str | None) -> dict[str, Data]:
+    """Return the records of each set as the target reads them; raise if they do not fit it."""
+    sides = {side: target.fitting(as_data(part, side=side, label=label, id=id), side) for side, part in tables.items()}
+    check_sides(sides, target.classes)
+    for side, data in sides.items():
+        check_finite(side, data, target.predict)
+    check_readable(sides, target.predict)
+    return sides
+
+
 def leaf_risk(model, members, *, label: str | None = None, id: str | None = None) -> pd.DataFrame:
     """List the leaf sizes of the members of a fitted tree, forest or boosted trees.
 
@@ -112,10 +114,7 @@ def leaf_risk(model, members, *, label: str | None = None, id: str | None = None
     leaves = target.needs(
         "leaves", "Expected a tree, forest or boosted trees of scikit-learn, XGBoost or LightGBM, found {name}{why}."
     )
-    data = target.fitting(as_data(members, side="members", label=label, id=id), "members")
-    check_sides({"members": data}, target.classes)
-    check_finite("members", data, target.predict)
-    check_readable({"members": data}, target.predict)
+    data = checked_records(target, {"members": members}, label=label, id=id)["members"]
     leaf = query(leaves, data.x).leaf
     if not leaf.shape[1]:
         raise InputError(f"{target.name} has no trees. Pass a fitted tree, forest or boosted trees.")
@@ -156,12 +155,7 @@ def shapr_of(
             f"{target.name} predicts values, and SHAPr needs a classifier. Use another risk, such as gl.risks.leverage."
         )
     name = default_space(target) if space is None else space
-    tables = {"members": members, "nonmembers": nonmembers}
-    sides = {side: target.fitting(as_data(part, side=side, label=label, id=id), side) for side, part in tables.items()}
-    check_sides(sides, target.classes)
-    for side, data in sides.items():
-        check_finite(side, data, target.predict)
-    check_readable(sides, target.predict)
+    sides = checked_records(target, {"members": members, "nonmembers": nonmembers}, label=label, id=id)
     member_x, test_x = (space_of(target, name, data.x) for data in sides.values())
     member_labels, test_labels = (target.labels_of(data.y) for data in sides.values())
     values = shapr(member_x, member_labels, test_x, test_labels, k=k)
@@ -178,26 +172,8 @@ def shapr_of_outputs(case: Case) -> np.ndarray:
     return shapr_of_members(outputs, case.view.labels, members, tests)
 
 
-def shapr_in(space: str) -> Callable[[Case], np.ndarray]:
-    """Return a risk: SHAPr in a space whose evidence was collected with the target."""
-
-    def risk(case: Case) -> np.ndarray:
-        return case.evidence("spaces").values[space]
-
-    return risk
-
-
-def self_waka_of_outputs(case: Case) -> np.ndarray:
-    """Return (records,) self-WaKA of members in the space of the target's probabilities; NaN for others."""
-    return _knn_value_of_members(case, "self_waka")
-
-
-def self_shapley_of_outputs(case: Case) -> np.ndarray:
-    """Return (records,) self-Shapley of members in the space of the target's probabilities; NaN for others."""
-    return _knn_value_of_members(case, "self_shapley")
-
-
-def _knn_value_of_members(case: Case, name: str) -> np.ndarray:
+def knn_value_of_outputs(case: Case, value: Literal["self_waka", "self_shapley"]) -> np.ndarray:
+    """Return (records,) K-NN values of members in the space of the target's probabilities; NaN for others."""
     from guestlist import knn  # imports numba, which few audits need
 
     outputs = _outputs(case)
@@ -205,8 +181,7 @@ def _knn_value_of_members(case: Case, name: str) -> np.ndarray:
     members = _side(case, outputs, True)
     values = np.full(len(labels), np.nan)
     if members.any():
-        value = getattr(knn, name)
-        values[members] = value(outputs[members], labels[members], knn.Knn(SHAPR_K))
+        values[members] = getattr(knn, value)(outputs[members], labels[members], knn.Knn(SHAPR_K))
     return values
 
 

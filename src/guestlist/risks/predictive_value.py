@@ -133,7 +133,8 @@ def predictive_value(
         precision = clustered_proportion(flagged[risky], clusters=optional_take(persons, risky))
         recall = clustered_proportion(risky[flagged], clusters=optional_take(persons, flagged))
         either = risky | flagged
-        f1 = _f1(clustered_proportion((risky & flagged)[either], clusters=optional_take(persons, either)))
+        jaccard = clustered_proportion((risky & flagged)[either], clusters=optional_take(persons, either))
+        f1 = Estimate(*(2 * end / (1 + end) for end in jaccard))
     return PredictiveValue(
         risk=risk,
         attack=attack,
@@ -146,11 +147,6 @@ def predictive_value(
         spearman=spearman(values, scores, clusters=persons),
         top=_top(values, flagged),
     )
-
-
-def _f1(both: Estimate) -> Estimate:
-    """Convert the Jaccard index J of two sets to their F1 score, 2 J / (1 + J)."""
-    return Estimate(*(2 * end / (1 + end) for end in both))
 
 
 def _top(values: np.ndarray, flagged: np.ndarray, confidence: float = 0.95) -> Estimate:
@@ -353,7 +349,12 @@ def mean_of_pairs(gaps: np.ndarray, reach: float = 1.0, confidence: float = 0.95
     error = error_of(confidence)
     if not len(gaps):
         return WITHHELD
-    signs = _signs(len(gaps))
+    # (flips, repeats) signs; the first flip changes none.
+    if len(gaps) <= MAX_EXACT_REPEATS:
+        signs = np.array(list(product((1.0, -1.0), repeat=len(gaps))))
+    else:
+        drawn = np.random.default_rng(0).choice((1.0, -1.0), size=(DRAWS, len(gaps)))
+        signs = np.vstack([np.ones(len(gaps)), drawn])
     mean = float(gaps.mean())
 
     def refuted(centre: float) -> bool:
@@ -374,14 +375,6 @@ def _end(refuted, inside: float, outside: float) -> float:
         else:
             inside = middle
     return float(inside)
-
-
-def _signs(n: int) -> np.ndarray:
-    """Return (flips, n) signs; the first flip changes none."""
-    if n <= MAX_EXACT_REPEATS:
-        return np.array(list(product((1.0, -1.0), repeat=n)))
-    drawn = np.random.default_rng(0).choice((1.0, -1.0), size=(DRAWS, n))
-    return np.vstack([np.ones(n), drawn])
 
 
 def _metric_values(repeats: Sequence[Sequence[PredictiveValue]], risk: str, attack: str, metric: str) -> np.ndarray:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from scipy.stats import chi2
@@ -16,7 +17,7 @@ from guestlist._kernels import (
     rows_by_label,
     scored_records,
 )
-from guestlist._util import read_only
+from guestlist._util import integer, number, read_only
 from guestlist.metrics import WITHHELD, ClusterSums, Estimate, clustered_proportion, error_of, proportion
 
 SMALLEST = 1e-10  # smaller values count as this, since 0 has no logarithm
@@ -38,8 +39,7 @@ class LogHistogram:
     every: bool = True
 
     def __post_init__(self) -> None:
-        if self.bins < 1:
-            raise ValueError(f"Expected bins={self.bins} to be at least 1.")
+        integer("bins", self.bins, 1)
 
     def edges(self, values: np.ndarray) -> np.ndarray:
         """Return (bins + 1,) edges for (values,) of at least ``SMALLEST``."""
@@ -68,14 +68,6 @@ class KnownValues:
     values: np.ndarray
     member: np.ndarray
     records: np.ndarray
-
-    def count_and_range(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return (2,) numbers of members and non-members, and (2,) their smallest and largest value."""
-        return count_and_range(read_only(self.values), read_only(self.member), self.records)
-
-    def counts(self, edges: np.ndarray) -> np.ndarray:
-        """Count (2, bins) members and non-members in each bin, as ``np.histogram`` does."""
-        return count_in_bins(read_only(self.values), read_only(self.member), self.records, edges, SMALLEST)
 
 
 def risk_score(
@@ -111,8 +103,7 @@ def risk_score(
     Raises:
         ValueError: If the prior is not in (0, 1).
     """
-    if not 0 < prior < 1:
-        raise ValueError(f"Expected prior={prior} in (0, 1).")
+    number("prior", prior, 0, 1)
     known_values = np.asarray(known_values, dtype=np.float64)
     known_member = np.asarray(known_member, dtype=bool)
     classes, codes = np.unique(labels, return_inverse=True)
@@ -120,11 +111,11 @@ def risk_score(
     if len(classes):
         numbers = np.where(classes[numbers] == known_labels, numbers, -1)
     of_class = {int(numbers[rows[0]]): rows for rows in rows_by_label(numbers)}
-    no_rows = np.arange(0)
-    all_rows = np.arange(len(known_values))
 
     def known_of(records: np.ndarray | None) -> KnownValues:
-        rows = all_rows if records is None else of_class.get(int(codes[records[0]]), no_rows)
+        rows = np.arange(len(known_values))
+        if records is not None:
+            rows = of_class.get(int(codes[records[0]]), rows[:0])
         return KnownValues(known_values[None], known_member[None], rows)
 
     return _score_by_class(values, codes, known_of, prior, histogram)
@@ -156,11 +147,13 @@ def _bin_probabilities(
     known: KnownValues, prior: float, histogram: LogHistogram
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return edges of bins and (bins,) probabilities of membership of one class; None without both sets."""
-    sizes, ends = known.count_and_range()
+    values = read_only(known.values)
+    member = read_only(known.member)
+    sizes, ends = count_and_range(values, member, known.records)
     if not sizes.all():
         return None
     edges = histogram.edges(np.maximum(ends, SMALLEST))
-    inside, outside = known.counts(edges) / sizes[:, None]
+    inside, outside = count_in_bins(values, member, known.records, edges, SMALLEST) / sizes[:, None]
     nonempty = np.flatnonzero(inside + outside > 0)
     if not len(nonempty):  # rounding has put all known values outside the edges
         return edges, np.full(histogram.bins, np.nan)
@@ -173,11 +166,10 @@ def from_references(case: Case) -> np.ndarray:
     """Return (records,) the score fitted on references; NaN where the target was not queried."""
     entropies = case.view.reference("mentr")
     member = case.view.reference_member
-    all_records = np.arange(len(case.records))
 
     def known_of(records: np.ndarray | None) -> KnownValues:
         if records is None:
-            records = all_records
+            records = np.arange(len(case.records))
         return KnownValues(entropies, member, records)
 
     return _score_by_class(case.view.target("mentr"), case.view.labels, known_of, case.prior)
@@ -304,7 +296,9 @@ def calibration(
     if persons is not None:
         independent = ClusterSums.from_values(member, persons).effective_n / len(risks)
     variances = mass * slope**2 * smooth * (1 - smooth) / (records * independent)
-    far = np.sqrt(_quantile_of_squares(variances, 1 - error))
+    # A scaled chi-squared distribution approximates that of a sum of squared normal variables.
+    scale = np.square(variances).sum() / variances.sum()
+    far = np.sqrt(scale * chi2.ppf(1 - error, variances.sum() ** 2 / np.square(variances).sum()))
     value = float(np.sqrt(np.square(shares - risk) @ mass))
     filled = []
     for at, n, r in zip(full, records, risk, strict=True):
@@ -332,9 +326,8 @@ def at_prior(risks: np.ndarray, prior: float, *, made_for: float = PRIOR) -> np.
         >>> gl.risks.at_prior(np.array([0.5, 0.8, 1.0]), 0.2).round(3).tolist()
         [0.2, 0.5, 1.0]
     """
-    for name, value in (("prior", prior), ("made_for", made_for)):
-        if not 0 < value < 1:
-            raise ValueError(f"Expected {name}={value} in (0, 1).")
+    number("prior", prior, 0, 1)
+    number("made_for", made_for, 0, 1)
     return _weighted(np.asarray(risks, dtype=np.float64), prior / (1 - prior) * (1 - made_for) / made_for)
 
 
@@ -360,12 +353,9 @@ def calibration_at_priors(
     Returns:
         One row per prior.
     """
-    rows = []
-    for prior in priors:
-        adjusted = at_prior(risks, prior, made_for=made_for)
-        off = calibration(adjusted, member, bins=bins, prior=prior, persons=persons, confidence=confidence)
-        rows.append(AtPrior(prior, off.rmse))
-    return tuple(rows)
+    options: dict[str, Any] = {"bins": bins, "persons": persons, "confidence": confidence}
+    adjusted = ((prior, at_prior(risks, prior, made_for=made_for)) for prior in priors)
+    return tuple(AtPrior(prior, calibration(values, member, prior=prior, **options).rmse) for prior, values in adjusted)
 
 
 def at_thresholds(
@@ -403,8 +393,7 @@ def at_thresholds(
 
 def _odds(member: np.ndarray, prior: float) -> float:
     """Return the weight of a member relative to a non-member for a share ``prior`` of members; NaN without both."""
-    if not 0 < prior < 1:
-        raise ValueError(f"Expected prior={prior} in (0, 1).")
+    number("prior", prior, 0, 1)
     if member.all() or not member.any():
         return float("nan")
     return float(prior / (1 - prior) * (~member).sum() / member.sum())
@@ -417,10 +406,3 @@ def _weighted(share, odds: float):
 
 def _estimate(share: Estimate, odds: float) -> Estimate:
     return Estimate(*(float(_weighted(end, odds)) for end in share))
-
-
-def _quantile_of_squares(variances: np.ndarray, level: float) -> float:
-    """Approximate a quantile of a sum of squared normal variables by a scaled chi-squared distribution."""
-    total = variances.sum()
-    squares = np.square(variances).sum()
-    return float(squares / total * chi2.ppf(level, total**2 / squares))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -101,7 +102,7 @@ RISKS: dict[str, Risk] = {
         threshold=0.0,
     ),
     "self_waka": Risk(
-        risk=model_internal.self_waka_of_outputs,
+        risk=partial(model_internal.knn_value_of_outputs, value="self_waka"),
         summary="how far a member moves the loss at itself of 5-NN models of the outputs",
         paper=WAKA,
         cost="a distance for each two members",
@@ -110,7 +111,7 @@ RISKS: dict[str, Risk] = {
         default=False,
     ),
     "self_shapley": Risk(
-        risk=model_internal.self_shapley_of_outputs,
+        risk=partial(model_internal.knn_value_of_outputs, value="self_shapley"),
         summary="Shapley value of a member for itself, for a 5-NN model of the outputs",
         paper=WAKA,
         cost="a distance for each two members",
@@ -119,7 +120,7 @@ RISKS: dict[str, Risk] = {
         default=False,
     ),
     "shapr_first_layer": Risk(
-        risk=model_internal.shapr_in("first_layer"),
+        risk=partial(model_internal.owner_value, evidence="spaces", name="first_layer"),
         summary="Shapley value of a member for a 5-NN model of the first layer's activations",
         paper=DUDDU,
         cost="nothing, once the evidence is collected",
@@ -129,7 +130,7 @@ RISKS: dict[str, Risk] = {
         threshold=0.0,
     ),
     "shapr_last_hidden": Risk(
-        risk=model_internal.shapr_in("last_hidden"),
+        risk=partial(model_internal.owner_value, evidence="spaces", name="last_hidden"),
         summary="the same of the last hidden layer's",
         paper=DUDDU,
         cost="nothing, once the evidence is collected",
@@ -139,7 +140,7 @@ RISKS: dict[str, Risk] = {
         threshold=0.0,
     ),
     "shapr_inputs": Risk(
-        risk=model_internal.shapr_in("inputs"),
+        risk=partial(model_internal.owner_value, evidence="spaces", name="inputs"),
         summary="the same of the features as they are",
         paper=DUDDU,
         cost="nothing, once the evidence is collected",
@@ -149,14 +150,14 @@ RISKS: dict[str, Risk] = {
         threshold=0.0,
     ),
     "leverage": Risk(
-        risk=model_internal.leverage_of_target,
+        risk=partial(model_internal.owner_value, evidence="leverage", name="leverage"),
         summary="how strongly the output depends on the record's own label: exact in linear models; of a network, its last layer",
         paper="Dorseuil et al. 2026",
         cost="nothing",
         evidence="leverage",
     ),
     "loss_trace": Risk(
-        risk=model_internal.loss_trace,
+        risk=partial(model_internal.owner_value, evidence="loss_trace", name="spread"),
         summary="interquartile range of the record's loss during training",
         paper="Pollock et al. 2024",
         cost="nothing",
@@ -280,27 +281,23 @@ def attack_scores(case: Case, attack: str) -> np.ndarray:
 
 
 def _required_inputs(row: Risk) -> str:
-    parts = []
-    if row.references:
-        parts.append(f"{row.references} reference models")
-    if row.evidence and row.part:
-        parts.append(f"the evidence {row.evidence!r} of {row.part!r}")
-    elif row.evidence:
-        parts.append(f"the evidence {row.evidence!r}")
-    if row.answers:
-        parts.append("the target's probabilities with labels")
-    if row.needs:
-        parts.append(f"the signals {', '.join(row.needs)}")
-    return " and ".join(parts)
+    evidence = " of ".join(repr(name) for name in (row.evidence, row.part) if name)
+    texts = {
+        f"{row.references} reference models": row.references,
+        f"the evidence {evidence}": row.evidence,
+        "the target's probabilities with labels": row.answers,
+        f"the signals {', '.join(row.needs)}": row.needs,
+    }
+    return " and ".join(text for text, needed in texts.items() if needed)
 
 
 def _remedy(row: Risk) -> str:
-    parts = []
-    if row.references:
-        parts.append(f"references={row.references} (--references {row.references}) or more")
-    if row.evidence:
-        parts.append(f"evidence= (--evidence {row.evidence})")
-    return " and ".join(parts) or "labels and a model that outputs probabilities"
+    texts = {
+        f"references={row.references} (--references {row.references}) or more": row.references,
+        f"evidence= (--evidence {row.evidence})": row.evidence,
+    }
+    needed = [text for text, needed in texts.items() if needed]
+    return " and ".join(needed) or "labels and a model that outputs probabilities"
 
 
 EVERY_MEMBER = "all_members"  # flags every member: the first row of every table of predictive values
@@ -399,6 +396,6 @@ def members_by_risk(case: Case, names: Sequence[str] | None = None) -> pd.DataFr
     member = case.truth.member & case.truth.evaluated
     members = case.records[member].drop(columns=["class", "row"], errors="ignore")
     table = members.assign(**{f"risk_{name}": values[member] for name, values in values_by_risk.items()})
-    first = f"risk_{next(iter(values_by_risk))}"
     # Ties are broken by id, so that the list does not depend on the order of the records.
-    return table.sort_values([first, "id"], ascending=[False, True], kind="stable", ignore_index=True)
+    order = [f"risk_{next(iter(values_by_risk))}", "id"]
+    return table.sort_values(order, ascending=[False, True], kind="stable", ignore_index=True)

@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 import numpy as np
 from scipy.special import log_softmax
 
-from guestlist._util import reason
+from guestlist._util import number, reason
 from guestlist._views import FullAnswersView, Signals
 from guestlist.attacks import ATTACKS, Attack, checked_scores, select_attacks
 from guestlist.errors import InputError, MissingEvidenceError
@@ -36,10 +36,9 @@ def wrong_shape(attack: Attack, seed: int) -> str | None:
     """Describe a wrong shape of the scores; None if there is one per record."""
     view = small_scene(TARGETS[0], seed).view
     shape = np.shape(attack.score(view))
-    records = len(view.labels)
-    if shape == (records,):
+    if shape == view.labels.shape:
         return None
-    return f"gives scores shaped {shape} for {records} records"
+    return f"gives scores shaped {shape} for {len(view.labels)} records"
 
 
 def contract_violations(attack: Attack, seed: int) -> list[str]:
@@ -49,15 +48,17 @@ def contract_violations(attack: Attack, seed: int) -> list[str]:
     problems = plain + [f"{problem}, with {words}" for problem in awkward if problem not in plain]
     if attack.learns:  # its random initialisation depends on the classes, and fitting it again takes seconds
         return problems
-    return problems + _numbering(attack, seed) + _saturated(attack, seed)
-
-
-def _numbering(attack: Attack, seed: int) -> list[str]:
-    """Check that scores do not depend on the numbers of the classes."""
     first, second = _numbered_twice(seed)
-    if _close(attack.score(first.view), attack.score(second.view)):
-        return []
-    return ["depends on how the classes are numbered"]
+    if not _close(attack.score(first.view), attack.score(second.view)):
+        problems.append("depends on how the classes are numbered")
+    for name in SATURATED:
+        if ignores_references_where_saturated(attack, small_scene(name, seed)):
+            problems.append(
+                "ignores the references of records with saturated outputs, although it compares other records with "
+                f"theirs, with {SCENE_VARIANTS[name].words}"
+            )
+            break
+    return problems
 
 
 @lru_cache(maxsize=1)
@@ -66,15 +67,6 @@ def _numbered_twice(seed: int) -> tuple[Scene, Scene]:
     simulated, together = gaussian(1.0, seed=seed, **SCENE_VARIANTS["classes"].options, **SIZES)
     other = replace(simulated, labels=(simulated.labels + 1) % simulated.classes)
     return scene_of(simulated, together), scene_of(other, together)
-
-
-def _saturated(attack: Attack, seed: int) -> list[str]:
-    """Check that saturated outputs are compared with their references."""
-    problem = "ignores the references of records with saturated outputs, although it compares other records with theirs"
-    for name in SATURATED:
-        if ignores_references_where_saturated(attack, small_scene(name, seed)):
-            return [f"{problem}, with {SCENE_VARIANTS[name].words}"]
-    return []
 
 
 def _violations(attack: Attack, name: str, seed: int) -> list[str]:
@@ -103,10 +95,9 @@ def should_be_scored(attack: Attack, signals: Signals) -> np.ndarray:
 
 
 def _reordered(signals: Signals, order: np.ndarray) -> Signals:
-    values = {name: matrix[np.r_[0, 1 + order]] for name, matrix in signals.values.items()}
     return replace(
         signals,
-        values=values,
+        values={name: matrix[np.r_[0, 1 + order]] for name, matrix in signals.values.items()},
         reference_member=signals.reference_member[order],
         evidence=signals.evidence.take_references(order),
     )
@@ -184,20 +175,18 @@ def selftest(
         seed: Random seed of the simulations.
         progress: Function that wraps an iterable and takes ``total=``.
     """
-    if scale <= 0:
-        raise ValueError(f"Expected scale={scale} above 0.")
+    number("scale", scale, 0)
     evidence = {name for name, kind in EVIDENCE.items() if kind.simulate}
     if attacks is None:
         attacks = [name for name, attack in ATTACKS.items() if not attack.evidence or attack.evidence in evidence]
     chosen = select_attacks(attacks, _MAX_REFERENCES, evidence, missing_evidence())
-    simulations = max(4, round(SIMULATIONS * scale))
-    repeats = max(20, round(REPEATS * scale))
-    checks = check_attacks(chosen, simulations, seed, progress)
+    checks = check_attacks(chosen, max(4, round(SIMULATIONS * scale)), seed, progress)
     if not intervals:
         return SelfTest(checks, ())
     names: Iterable[str] = list(interval_simulations())
     if progress:
         names = progress(names, total=len(interval_simulations()))
+    repeats = max(20, round(REPEATS * scale))
     return SelfTest(checks, tuple(coverage(name, repeats=repeats, seed=seed) for name in names))
 
 
@@ -216,11 +205,11 @@ def check_attacks(
     def attempt(name: str, check: Callable[[], list[str]]) -> None:
         try:
             problems[name].extend(check())
-        except (
-            Exception
-        ) as error:  # a custom attack may raise any exception; it is reported, and the self-test continues
+        except Exception as error:  # a custom attack may raise anything; the self-test reports it and continues
             broken.add(name)
             problems[name] = [f"raised {type(error).__name__}: {error}"]
+            metrics[name] = {}
+            traits.pop(name, None)
 
     def check_contract(name: str) -> list[str]:
         shape = wrong_shape(attacks[name], seed)
@@ -235,69 +224,49 @@ def check_attacks(
             metrics[name].setdefault(metric, []).append(value)
         return []
 
-    def result(name: str) -> AttackCheck:
-        if name in broken:
-            return _failed(name, problems[name])
-        return _judged(name, traits[name], problems[name], metrics[name])
-
     for name in attacks:
         attempt(name, partial(check_contract, name))
+    few = max(4, round(simulations * LEARNED))
+    limits = {name: few if attack.learns else simulations for name, attack in attacks.items()}
     runs = [(trial, index) for trial in TRIALS.values() for index in range(trial.simulations(simulations))]
     for trial, index in progress(runs, total=len(runs)) if progress else runs:
         # Attacks that learn take only the first few simulations, since fitting takes seconds.
-        able = [name for name, attack in attacks.items() if trial.takes(attack) and name not in broken]
-        able = [name for name in able if index < trial.simulations(_simulations_for(attacks[name], simulations))]
+        able = [name for name in attacks if name not in broken and index < trial.simulations(limits[name])]
+        able = [name for name in able if trial.learners or not attacks[name].learns]
         if not able:
             continue
         simulation = trial.make((seed, index))
         for name in able:
             attempt(name, partial(measure, name, trial, simulation))
-    return tuple(map(result, attacks))
-
-
-def _failed(name: str, problems: list[str]) -> AttackCheck:
-    nothing = Mean(np.nan, np.nan, 0)
-    return AttackCheck(
-        name=name,
-        noise=nothing,
-        in_count=nothing,
-        known=nothing,
-        share=nothing,
-        comparator="loss",
-        others={},
-        problems=tuple(problems),
+    return tuple(
+        _judged(name, traits.get(name, AttackTraits(attack)), problems[name], metrics[name])
+        for name, attack in attacks.items()
     )
+
+
+NOTHING = Mean(np.nan, np.nan, 0)  # of an attack that failed
 
 
 def _judged(name: str, traits: AttackTraits, problems: list[str], values: Mapping[str, list[float]]) -> AttackCheck:
     means = {metric: _mean(samples) for metric, samples in values.items()}
     judges = {metric: judge for trial in TRIALS.values() for metric, judge in trial.problems.items()}
-    verdicts = {metric: judges[metric](mean, traits) for metric, mean in means.items()}
-    wrong = {metric: text for metric, text in verdicts.items() if text}
     # Entropies are small where a model is confident and wrong, so they correctly fall on members among hard records.
-    if traits.comparator == "entropy":
-        wrong = {metric: text for metric, text in wrong.items() if not metric.endswith("hard")}
-    others = {metric: mean for metric, mean in means.items() if metric not in COMMON_METRICS}
+    judged = [metric for metric in means if not (traits.comparator == "entropy" and metric.endswith("hard"))]
+    verdicts = [judges[metric](means[metric], traits) for metric in judged]
     return AttackCheck(
         name=name,
-        noise=means["noise"],
-        in_count=means["in_count"],
-        known=means["known"],
-        share=means["known, share"],
+        noise=means.get("noise", NOTHING),
+        in_count=means.get("in_count", NOTHING),
+        known=means.get("known", NOTHING),
+        share=means.get("known, share", NOTHING),
         comparator=traits.comparator,
-        others=others,
-        problems=(*problems, *wrong.values()),
+        others={metric: mean for metric, mean in means.items() if metric not in COMMON_METRICS},
+        problems=(*problems, *filter(None, verdicts)),
     )
 
 
 def _mean(values: list[float]) -> Mean:
     return Mean(float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values))), len(values))
-
-
-def _simulations_for(attack: Attack, simulations: int) -> int:
-    if attack.learns:
-        return max(4, round(simulations * LEARNED))
-    return simulations
 
 
 def try_custom_attacks(
@@ -343,8 +312,7 @@ def _simulated_view(
         drawn = np.random.default_rng(0).normal(size=(rows, len(labels), classes))
         return log_softmax(drawn, axis=2).astype(np.float32)
 
-    full_answers = FullAnswersView(answers(references), view.reference_member)
-    evidence = view.evidence.with_part("full_answers", full_answers)
+    evidence = view.evidence.with_part("full_answers", FullAnswersView(answers(references), view.reference_member))
     view = replace(view, labels=labels, population=population, answers=answers(1)[0], evidence=evidence)
     if signals is None:
         return view

@@ -62,10 +62,6 @@ def sure(margin: np.ndarray) -> np.ndarray:
     return np.clip(SCALE * margin, -SURE_MARGIN, SURE_MARGIN)
 
 
-def rounded_and_saturated(margin: np.ndarray) -> np.ndarray:
-    return np.minimum(np.round(margin), np.floor(SURE))
-
-
 SCENE_VARIANTS: dict[str, SceneVariant] = {
     "plain": SceneVariant("continuous answers"),
     "ties": SceneVariant("answers that tie", {"output": np.round}),
@@ -80,7 +76,7 @@ SCENE_VARIANTS: dict[str, SceneVariant] = {
     "exact": SceneVariant("probabilities of exactly 0 and 1", {"output": sure, "signals_of": signals_of_rounded}),
     "awkward": SceneVariant(
         f"ties, saturated answers, {CLASSES} classes and a population",
-        {"output": rounded_and_saturated, "classes": CLASSES},
+        {"output": lambda margin: np.minimum(np.round(margin), np.floor(SURE)), "classes": CLASSES},
         POPULATION,
     ),
 }
@@ -150,8 +146,7 @@ def knows_right_from_wrong(attack: Attack, seed: int) -> bool:
 
     The score of such an attack rises with membership only where models are correct.
     """
-    view = small_scene("plain", seed).view
-    return not _same_without(attack, view, "entropy", NO_EVIDENCE)
+    return not _same_without(attack, small_scene("plain", seed).view, "entropy", NO_EVIDENCE)
 
 
 def ignores_references_where_saturated(attack: Attack, scene: Scene) -> bool:
@@ -171,7 +166,9 @@ def ignores_references_where_saturated(attack: Attack, scene: Scene) -> bool:
         for label in np.unique(view.labels):
             positions = np.flatnonzero(chosen & (view.labels == label))
             order[positions] = rng.permutation(positions)
-        after = _scores(attack, _with_references_of(view, order))
+        # The references' outputs and membership are permuted between records.
+        values = {name: np.vstack([matrix[:1], matrix[1:, order]]) for name, matrix in view.values.items()}
+        after = _scores(attack, replace(view, values=values, reference_member=view.reference_member[:, order]))
         exchanged = chosen & (order != np.arange(len(order)))
         return float(np.mean(~np.isclose(after, before, rtol=1e-6, atol=1e-8, equal_nan=True)[exchanged]))
 
@@ -204,20 +201,13 @@ def _falls_with_the_margin(attack: Attack, seed: int) -> bool:
     scored = raised & np.isfinite(before) & np.isfinite(after)
     if not scored.any():
         return False
-    tolerance = 1e-9 * np.std(before[scored])
-    return bool(np.mean((after - before)[scored] < -tolerance) > FALLS)
+    return bool(np.mean((after - before)[scored] < -1e-9 * np.std(before[scored])) > FALLS)
 
 
 @lru_cache(maxsize=1)
 def _without_leak(seed: int) -> Scene:
     """Return a target without leakage and with few references: the sign of IN minus OUT means is random."""
     return scene("plain", 0.0, records=400, models=9, seed=seed)
-
-
-def _with_references_of(view: Signals, order: np.ndarray) -> Signals:
-    """Return the same target with the references' outputs and membership permuted between records."""
-    values = {name: np.vstack([matrix[:1], matrix[1:, order]]) for name, matrix in view.values.items()}
-    return replace(view, values=values, reference_member=view.reference_member[:, order])
 
 
 def _scores(attack: Attack, view: Signals) -> np.ndarray:

@@ -147,13 +147,12 @@ def gaussian(
     deviation = np.exp(log_deviation_sd * rng.normal(size=records))
     noise = np.where(member, unsteady, 1.0) * deviation * rng.normal(size=member.shape)
     margin = difficulty + shift * member + noise
-    labels = _labels(member[0], classes, shares, tilt, rng)
     simulated = SimulatedModels(
         difficulty=difficulty,
         deviation=deviation,
         margin=output(margin),
         member=member,
-        labels=labels,
+        labels=_labels(member[0], classes, shares, tilt, rng),
         others=_others(models, together),
         seed=_seeds(seed),
         classes=classes,
@@ -251,15 +250,13 @@ def memorising_simulation(
     gain = np.where(memorised, 9.0, 0.3)
     steady = np.where(memorised, 1.0, 0.3)
     margin = difficulty + gain * member + np.where(member, steady, 1.0) * rng.normal(size=member.shape)
-    labels = rng.integers(0, 2, records)
-    others = _others(models, together)
     simulated = SimulatedModels(
         difficulty=difficulty,
         deviation=np.ones(records),
         margin=margin,
         member=member,
-        labels=labels,
-        others=others,
+        labels=rng.integers(0, 2, records),
+        others=_others(models, together),
         seed=_seeds(seed),
     )
     return Memorising(as_rotation(simulated, together), memorised)
@@ -283,18 +280,14 @@ def as_rotation(
             LazyMapping(kinds, lambda name: kinds[name](simulated, k)), missing_evidence(), shared_with_stand_ins()
         )
 
-    def answers(k: int) -> np.ndarray:
-        return answers_of_margin(simulated.margin[k], simulated.labels, simulated.classes)
-
-    values = simulated.signals_of(simulated.margin, simulated.classes)
     return Rotation(
-        values=values,
+        values=simulated.signals_of(simulated.margin, simulated.classes),
         member=simulated.member,
         labels=simulated.labels,
         together=together,
         evidence=evidence,
         not_evaluated=not_evaluated,
-        answers=answers,
+        answers=lambda k: answers_of_margin(simulated.margin[k], simulated.labels, simulated.classes),
     )
 
 

@@ -20,7 +20,6 @@ from guestlist.selfcheck.scenes import SCENE_VARIANTS, AttackTraits, Scene, satu
 from guestlist.selfcheck.simulations import (
     DESIGNS,
     Memorising,
-    Seed,
     exactly_half,
     gaussian,
     gaussian_simulation,
@@ -88,9 +87,6 @@ class AttackTrial:
     problems: Mapping[str, Problem]
     learners: bool = True
 
-    def takes(self, attack: Attack) -> bool:
-        return self.learners or not attack.learns
-
 
 # -- simulations ---------------------------------------------------------------------------------------------------------
 
@@ -99,23 +95,6 @@ def _noise(seed: tuple[int, ...]) -> Rotation:
     kinds = [(models, design) for models in (8, 16) for design in DESIGNS.values()]
     models, design = kinds[seed[-1] % len(kinds)]
     return noise_simulation(records=500, models=models, log_deviation_sd=0.5, design=design, seed=seed)
-
-
-def _halves(models: int, output: Callable, seed: Seed) -> Rotation:
-    return noise_simulation(records=1000, models=models, design=exactly_half, output=output, seed=seed)
-
-
-def _known(seed: Seed) -> Rotation:
-    return gaussian_simulation(SHIFT, records=2000, models=17, seed=seed)
-
-
-def _few(references: int, seed: Seed) -> Scene:
-    models = references + 1
-    return scene_of(*gaussian(SHIFT, records=2000, models=models, design=unbalanced_references, seed=seed))
-
-
-def _unsteady(seed: Seed) -> Scene:
-    return scene_of(*gaussian(SHIFT, records=500, models=17, unsteady=UNSTEADY, seed=seed))
 
 
 # -- measures ------------------------------------------------------------------------------------------------------------
@@ -144,10 +123,6 @@ def _scores(attack: Attack, rotation: Rotation) -> np.ndarray:
     limit = LEARNED_TARGETS if attack.learns else TARGETS
     targets = range(min(limit, len(rotation.member)))
     return np.stack([np.asarray(attack.score(rotation.facing(k)), dtype=np.float64) for k in targets])
-
-
-def _auc_of_evaluated(name: str, traits: AttackTraits, case: Scene) -> dict[str, float]:
-    return {name: _auc(traits.attack.score(case.view), case, case.evaluated)}
 
 
 def _auc_by_difficulty(name: str, traits: AttackTraits, case: Scene) -> dict[str, float]:
@@ -209,8 +184,7 @@ def _among_ordinary(traits: AttackTraits, case: Memorising) -> dict[str, float]:
 
 
 def _at_the_top(traits: AttackTraits, case: Memorising) -> dict[str, float]:
-    scores = _scores(traits.attack, case.rotation)
-    targets = zip(scores, case.rotation.member, strict=False)
+    targets = zip(_scores(traits.attack, case.rotation), case.rotation.member, strict=False)
     return {"top": float(np.mean([_members_at_top(*target) for target in targets]))}
 
 
@@ -244,13 +218,15 @@ def _counts(models: int, count: Mean, traits: AttackTraits) -> str | None:
     if traits.attack.learns:
         tolerance *= 2  # it scores fewer targets, so that the sampling error is larger
     if abs(count.value - 0.5) > tolerance:
-        leak = f"AUC {count.value:.3f} from that alone, with {models - 1} references"
-        return f"looks at how many references trained on a record: {leak}"
+        return (
+            f"looks at how many references trained on a record: AUC {count.value:.3f} from that alone, with {models - 1} "
+            "references"
+        )
     return None
 
 
 def _does_not_rise(where: str, known: Mean, traits: AttackTraits) -> str | None:
-    falls = _falls(f"where members stand out{where}", known, traits)
+    falls = _below(0.5, FALLS_WITH_MEMBERSHIP, known, traits, where=f" where members stand out{where}")
     if falls:
         return falls
     if known.value <= 0.5 + STANDARD_ERRORS * known.error:
@@ -260,43 +236,27 @@ def _does_not_rise(where: str, known: Mean, traits: AttackTraits) -> str | None:
     return None
 
 
-def _falls(where: str, known: Mean, traits: AttackTraits) -> str | None:
-    if known.value < 0.5 - known.doubt:
-        return f"falls with membership: AUC {known.value:.3f} {where}. Check the sign of the score."
+def _below(limit: float, text: str, mean: Mean, traits: AttackTraits, where: str = "") -> str | None:
+    """Describe a mean that is below a limit, by a text with placeholders."""
+    if mean.value < limit - mean.doubt:
+        return text.format(value=mean.value, limit=limit, comparator=traits.comparator, where=where)
     return None
 
 
-def _below_floor(where: str, floor: float, share: Mean, traits: AttackTraits) -> str | None:
-    if share.value < floor - share.doubt:
-        return f"reaches {share.value:.0%} of the AUC of {traits.comparator}{where}; at least {floor:.0%} are expected"
-    return None
-
-
-def _below_lira(share: Mean, traits: AttackTraits) -> str | None:
-    if share.value < FLOOR - share.doubt:
-        return (
-            f"reaches {share.value:.0%} of the AUC of {LIKELIHOOD_RATIO} where outputs vary more on members than on non-members; "
-            f"at least {FLOOR:.0%} are expected. Check that it estimates separate variances for IN and OUT references."
-        )
-    return None
-
-
-def _flags_low_and_high(ordinary: Mean, traits: AttackTraits) -> str | None:
-    if ordinary.value < 0.5 - ordinary.doubt:
-        return (
-            f"falls with membership, AUC {ordinary.value:.3f}, where models have larger and less variable margins on members. "
-            "Check that it flags only large margins, and estimates the standard deviation of one record over models."
-        )
-    return None
-
-
-def _misses_the_clearest(top: Mean, traits: AttackTraits) -> str | None:
-    if top.value < 0.5 - top.doubt:
-        return (
-            f"ranks non-members first: {top.value:.0%} of its highest scores are members', where models memorise a tenth of "
-            "their records. Check that the standard deviation is not estimated over IN and OUT references together."
-        )
-    return None
+FALLS_WITH_MEMBERSHIP = "falls with membership: AUC {value:.3f}{where}. Check the sign of the score."
+BELOW_COMPARATOR = "reaches {value:.0%} of the AUC of {comparator}{where}; at least {limit:.0%} are expected"
+BELOW_LIRA = (
+    f"reaches {{value:.0%}} of the AUC of {LIKELIHOOD_RATIO} where outputs vary more on members than on non-members; at "
+    "least {limit:.0%} are expected. Check that it estimates separate variances for IN and OUT references."
+)
+FLAGS_LOW_AND_HIGH = (
+    "falls with membership, AUC {value:.3f}, where models have larger and less variable margins on members. Check that it "
+    "flags only large margins, and estimates the standard deviation of one record over models."
+)
+MISSES_THE_CLEAREST = (
+    "ranks non-members first: {value:.0%} of its highest scores are members', where models memorise a tenth of their "
+    "records. Check that the standard deviation is not estimated over IN and OUT references together."
+)
 
 
 # -- the table -----------------------------------------------------------------------------------------------------------
@@ -314,12 +274,11 @@ def _fraction(share: int, minimum: int) -> Callable[[int], int]:
 
 def _noise_in(name: str, *, records: int = 600, minimum: int = 8) -> AttackTrial:
     metric = f"noise, {name}"
-    where = f", with {SCENE_VARIANTS[name].words}"
     return AttackTrial(
         make=lambda seed: scene(name, 0.0, records=records, models=9, seed=seed),
         simulations=_fraction(4, minimum),
-        measure=partial(_auc_of_evaluated, metric),
-        problems={metric: partial(_not_a_half, where)},
+        measure=lambda traits, case: {metric: _auc(traits.attack.score(case.view), case, case.evaluated)},
+        problems={metric: partial(_not_a_half, f", with {SCENE_VARIANTS[name].words}")},
         learners=False,
     )
 
@@ -329,12 +288,13 @@ def _known_in(name: str) -> AttackTrial:
     where = f", with {SCENE_VARIANTS[name].words}"
     problems: dict[str, Problem] = {
         metric: partial(_does_not_rise, where),
-        f"{metric}, share": partial(_below_floor, where, FLOOR),
-        f"{metric}, hard": partial(_falls, f"among hard records{where}"),
-        f"{metric}, easy": partial(_falls, f"among easy records{where}"),
+        f"{metric}, share": partial(_below, FLOOR, BELOW_COMPARATOR, where=where),
+        f"{metric}, hard": partial(_below, 0.5, FALLS_WITH_MEMBERSHIP, where=f" among hard records{where}"),
+        f"{metric}, easy": partial(_below, 0.5, FALLS_WITH_MEMBERSHIP, where=f" among easy records{where}"),
     }
     if metric == RARE_CLASSES:
-        problems[f"{metric}, rarest class"] = partial(_below_floor, " among the records of the rarest class", FEW_FLOOR)
+        rarest = partial(_below, FEW_FLOOR, BELOW_COMPARATOR, where=" among the records of the rarest class")
+        problems[f"{metric}, rarest class"] = rarest
     return AttackTrial(
         make=lambda seed: scene(name, SHIFT, records=1000, models=17, seed=seed),
         simulations=_fraction(8, 16),
@@ -345,25 +305,25 @@ def _known_in(name: str) -> AttackTrial:
 
 
 def _count_of(models: int, name: str, *, output: Callable = np.asarray, learners: bool = False) -> AttackTrial:
-    measure = partial(_mean_auc, name)
-    problems = {name: partial(_counts, models)}
     return AttackTrial(
-        make=partial(_halves, models, output),
+        make=lambda seed: noise_simulation(records=1000, models=models, design=exactly_half, output=output, seed=seed),
         simulations=_fraction(20, 2),
-        measure=measure,
-        problems=problems,
+        measure=partial(_mean_auc, name),
+        problems={name: partial(_counts, models)},
         learners=learners,
     )
 
 
 def _few_of(references: int) -> AttackTrial:
     names = {f"{number} {kind}": f"{number} {kind} of {references}" for kind in ("IN", "OUT") for number in COUNTS}
+    options: dict[str, Any] = {"records": 2000, "models": references + 1, "design": unbalanced_references}
+    where = f"references among {references}"
     return AttackTrial(
-        make=partial(_few, references),
+        make=lambda seed: scene_of(*gaussian(SHIFT, seed=seed, **options)),
         simulations=_fraction(16, 12),
         measure=partial(_shares_by_count, references),
         problems={
-            metric: partial(_below_floor, f" on records with {name} references among {references}", FEW_FLOOR)
+            metric: partial(_below, FEW_FLOOR, BELOW_COMPARATOR, where=f" on records with {name} {where}")
             for name, metric in names.items()
         },
         learners=False,
@@ -382,10 +342,10 @@ TRIALS: dict[str, AttackTrial] = {
     "in_count, 16 models": _count_of(16, "in_count, 16 models"),
     "in_count, saturated": _count_of(32, "in_count, saturated", output=saturated),
     "known": AttackTrial(
-        make=_known,
+        make=lambda seed: gaussian_simulation(SHIFT, records=2000, models=17, seed=seed),
         simulations=_fraction(10, 5),
         measure=partial(_mean_auc_and_share, "known"),
-        problems={"known": partial(_does_not_rise, ""), "known, share": partial(_below_floor, "", FLOOR)},
+        problems={"known": partial(_does_not_rise, ""), "known, share": partial(_below, FLOOR, BELOW_COMPARATOR)},
     ),
     **{f"noise, {name}": _noise_in(name) for name in SCENE_VARIANTS},
     # A bonus for frequent classes is small where members' classes differ, so that more records are needed to detect it.
@@ -394,24 +354,24 @@ TRIALS: dict[str, AttackTrial] = {
     **{f"known, {name}": _known_in(name) for name in SCENE_VARIANTS if "tilt" not in SCENE_VARIANTS[name].options},
     **{f"few of {references}": _few_of(references) for references in FEW},
     "unsteady": AttackTrial(
-        make=_unsteady,
+        make=lambda seed: scene_of(*gaussian(SHIFT, records=500, models=17, unsteady=UNSTEADY, seed=seed)),
         simulations=_fraction(8, 16),
         measure=_share_of_likelihood_ratio,
-        problems={"unsteady": _below_lira},
+        problems={"unsteady": partial(_below, FLOOR, BELOW_LIRA)},
         learners=False,
     ),
     "memorised": AttackTrial(
         make=lambda seed: memorising_simulation(outliers=False, seed=seed),
         simulations=_fraction(20, 5),
         measure=_among_ordinary,
-        problems={"ordinary": _flags_low_and_high},
+        problems={"ordinary": partial(_below, 0.5, FLAGS_LOW_AND_HIGH)},
         learners=False,
     ),
     "memorised outliers": AttackTrial(
         make=lambda seed: memorising_simulation(outliers=True, models=8, seed=seed),
         simulations=_fraction(20, 5),
         measure=_at_the_top,
-        problems={"top": _misses_the_clearest},
+        problems={"top": partial(_below, 0.5, MISSES_THE_CLEAREST)},
         learners=False,
     ),
 }
