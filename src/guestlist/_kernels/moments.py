@@ -419,7 +419,8 @@ def _power_series(a: np.ndarray, y: np.ndarray) -> np.ndarray:
         unfinished = term > 1e-17 * total
         if 2 * np.count_nonzero(unfinished) <= len(rows):  # Further terms do not change a finished sum.
             sums[rows] = total
-            rows, a, y, term, total = (part[unfinished] for part in (rows, a, y, term, total))
+            rows = rows[unfinished]
+            a, y, term, total = (part[unfinished] for part in (a, y, term, total))
     return sums
 
 
@@ -451,8 +452,9 @@ def _continued_fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
         unfinished = np.abs(value - last) > 1e-15 * value
         if not unfinished.all():
             fractions[rows[~unfinished]] = value[~unfinished]
-            parts = (rows, a, x, value, top, top_before, bottom, bottom_before)
-            rows, a, x, value, top, top_before, bottom, bottom_before = (part[unfinished] for part in parts)
+            rows = rows[unfinished]
+            parts = (a, x, value, top, top_before, bottom, bottom_before)
+            a, x, value, top, top_before, bottom, bottom_before = (part[unfinished] for part in parts)
     return fractions
 
 
