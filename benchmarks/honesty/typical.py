@@ -1,4 +1,4 @@
-"""Error rate of "unusual for its training procedure": ``python -m benchmarks.honesty.typical``, some ten minutes.
+"""Error rate of "unusual for its training procedure": ``python -m benchmarks.honesty.typical``, some minutes.
 
 The demo's network on the handwritten digits. Models trained on random halves of the records are in turn the target of 32 others
 of them: that is what the report compares with. Then the members stay the same and only the seed changes: such models are not
@@ -25,7 +25,7 @@ from guestlist.models import Probabilities
 
 HERE = Path(__file__).parent
 ATTACK, REFERENCES = "lira_bayes", 32
-UNUSUAL_SEED = 0  # seed of a split whose network is below the prediction interval
+UNUSUAL_SEED = 0  # seed of a split whose network is near the lower end of the prediction interval
 
 
 def trained(member: np.ndarray, seeds: Sequence[int]) -> Rotation:
@@ -35,7 +35,7 @@ def trained(member: np.ndarray, seeds: Sequence[int]) -> Rotation:
     outputs = []
     for rows, seed in zip(member, seeds, strict=True):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the network stops after 200 epochs on purpose
+            warnings.simplefilter("ignore")  # the network stops after 60 epochs on purpose
             outputs.append(network(seed).fit(x[rows], y[rows]).predict_proba(x))
     labels = np.unique(y, return_inverse=True)[1]
     scale = Probabilities().resolved(outputs[0], labels)

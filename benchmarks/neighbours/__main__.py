@@ -89,11 +89,24 @@ def waka() -> list[dict]:
     return [row | {"times_ours_cpu": round(row["cpu_s"] / first["cpu_s"], 2)} for row in (first, slow, *others)]
 
 
+def limits() -> dict[str, list[dict]]:
+    """Compare ``fast`` values with a bare matrix product, and measure likelihood ratios of improbable losses."""
+    fast = []
+    for features in (128, 256):
+        size = {"n": 10_000, "tests": 10_000, "features": features}
+        bare = timed("product", **size)
+        ours = timed("ours_fast", **size)
+        fast += [bare, ours | {"times_product_cpu": round(ours["cpu_s"] / bare["cpu_s"], 2)}]
+    improbable = timed("ours_improbable", n=10_000, tests=2_000, features=10)
+    return {"fast": fast, "improbable": [improbable | {"us_per_record": round(1e6 * improbable["cpu_s"] / 2_000)}]}
+
+
 SECTIONS = {
     "peers": against_peers,
     "large": large,
     "growth": growth,
     "waka": waka,
+    "limits": limits,
     "likelihood_ratio": lira.compare,
 }
 

@@ -70,6 +70,28 @@ def ours_likelihood_ratio(x, y, x_test, y_test, k, threads):
     return knn_likelihood_ratio(x, y, np.zeros(len(x)), Knn(k), n_jobs=threads)
 
 
+def ours_improbable(x, y, x_test, y_test, k, threads):
+    """Score random losses on separated classes: most have a probability near the smallest number."""
+    from guestlist.knn import Knn, knn_likelihood_ratio
+
+    separated = x + 100 * np.eye(x.shape[1])[y % x.shape[1]]
+    losses = np.random.default_rng(0).integers(0, k + 1, len(x_test)) / k
+    return knn_likelihood_ratio(separated, y, losses, Knn(k), evaluated=np.arange(len(x_test)), n_jobs=threads)
+
+
+def product(x, y, x_test, y_test, k, threads):
+    """Multiply the records as ``ours_fast`` does: a float32 matrix product in the same blocks, and nothing else."""
+    from guestlist.knn.distances import split_blocks
+
+    columns = np.ascontiguousarray(x.T, dtype=np.float32)
+    rows = x_test.astype(np.float32)
+    blocks = split_blocks(len(rows), len(x))
+    out = np.empty((blocks[0].stop, len(x)), dtype=np.float32)
+    for block in blocks:
+        np.matmul(rows[block], columns, out=out[: block.stop - block.start])
+    return np.zeros(len(x))
+
+
 def distances(x, y, x_test, y_test, k, threads):
     """Compute only the distances that ``ours`` computes, in the same blocks."""
     from guestlist.knn.distances import Buffers, map_in_order, split_blocks, squared_distances
@@ -159,6 +181,8 @@ METHODS = [
     ours_waka,
     ours_self_waka,
     ours_likelihood_ratio,
+    ours_improbable,
+    product,
     distances,
     numpy_loop,
     waka_algorithm,

@@ -9,12 +9,12 @@ from scipy import special, stats
 from scipy.special import ndtr
 
 import oracles
-from guestlist._kernels import Moments, aucs
+from guestlist._kernels import Moments, aucs, student_log_odds
 from guestlist._kernels.moments import moments
 from guestlist._views import Signals
 from guestlist.attacks import ATTACKS, prior_of
 from guestlist.attacks.likelihood import rmia_offline, tuned_a
-from guestlist.attacks.lira_bayes import log_odds_of_tail, trend
+from guestlist.attacks.lira_bayes import trend
 from guestlist.metrics import auc
 from guestlist.models import Probabilities
 from guestlist.testing import awkward_simulation, gaussian_simulation, target_of
@@ -137,8 +137,8 @@ def test_without_any_variance_the_prior_is_the_narrowest():
 def test_tails_agree_with_scipy_and_go_on_where_it_underflows():
     t, freedom = np.array([-30.0, -1.0, 0.0, 0.5, 8.0]), np.array([3.0, 60.0, 5.0, 1.0, 200.0])
     expected = stats.t.logcdf(t, freedom) - stats.t.logsf(t, freedom)
-    np.testing.assert_allclose(log_odds_of_tail(t, freedom), expected, rtol=1e-9, atol=1e-12)
-    far = log_odds_of_tail(np.geomspace(1e2, 1e8, 200), np.full(200, 130.0))
+    np.testing.assert_allclose(student_log_odds(t, freedom), expected, rtol=1e-9, atol=1e-12)
+    far = student_log_odds(np.geomspace(1e2, 1e8, 200), np.full(200, 130.0))
     # Beyond all digits of the tail it falls as t^-freedom, and nothing jumps.
     slopes = np.diff(far) / np.diff(np.log(np.geomspace(1e2, 1e8, 200)))
     np.testing.assert_allclose(slopes, 130.0, rtol=0.02)
@@ -150,7 +150,7 @@ def test_tails_have_all_digits_wherever_scipy_has_some():
     tail = special.stdtr(freedom, -np.abs(t))
     some = (tail > 1e-290) & (np.abs(t) > 0.05)  # scipy's tail is a difference from 0.5 where t is small
     expected = np.sign(t[some]) * np.log((1 - tail[some]) / tail[some])
-    np.testing.assert_allclose(log_odds_of_tail(t[some], freedom[some]), expected, rtol=1e-12)
+    np.testing.assert_allclose(student_log_odds(t[some], freedom[some]), expected, rtol=1e-12)
     assert some.mean() > 0.9
 
 
@@ -162,15 +162,15 @@ def test_tails_beyond_all_digits_are_those_of_the_hypergeometric_series(freedom)
     series = np.log(special.hyp2f1(a + 0.5, 1.0, a + 1, x))
     log_tail = a * log_x + 0.5 * np.log1p(-x) - np.log(2 * a) - special.betaln(a, 0.5) + series
     far = log_tail < np.log(1e-20)  # the rest is 1 for all that a float knows
-    np.testing.assert_allclose(log_odds_of_tail(t[far], np.full(far.sum(), freedom)), -log_tail[far], rtol=1e-12)
+    np.testing.assert_allclose(student_log_odds(t[far], np.full(far.sum(), freedom)), -log_tail[far], rtol=1e-12)
     assert far.sum() >= 19
 
 
 def test_tails_of_special_values():
     t = np.array([0.0, np.inf, -np.inf, np.nan, 1e-100])
-    np.testing.assert_array_equal(np.isnan(log_odds_of_tail(t, np.full(5, 5.0))), [False, False, False, True, False])
-    np.testing.assert_array_equal(log_odds_of_tail(t, np.full(5, 5.0))[:3], [0.0, np.inf, -np.inf])
-    np.testing.assert_allclose(log_odds_of_tail(t, np.full(5, 1.0))[4], 4e-100 / np.pi, rtol=1e-12)  # Cauchy's density
+    np.testing.assert_array_equal(np.isnan(student_log_odds(t, np.full(5, 5.0))), [False, False, False, True, False])
+    np.testing.assert_array_equal(student_log_odds(t, np.full(5, 5.0))[:3], [0.0, np.inf, -np.inf])
+    np.testing.assert_allclose(student_log_odds(t, np.full(5, 1.0))[4], 4e-100 / np.pi, rtol=1e-12)  # Cauchy's density
 
 
 def test_the_tuned_a_is_recovered_where_there_is_one():

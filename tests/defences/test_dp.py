@@ -290,6 +290,24 @@ def test_the_memory_layout_of_a_module_does_not_change_training():
         torch.testing.assert_close(p, q, rtol=1e-3, atol=1e-4)
 
 
+class Views(Even):
+    """Views its input as rows, which needs the usual memory layout."""
+
+    def forward(self, x):
+        return super().forward(x.view(len(x), -1))
+
+
+def test_a_module_that_needs_the_usual_memory_layout_is_trained_in_it():
+    rng = np.random.default_rng(0)
+    images = gl.Data(rng.normal(size=(30, 2, 4, 4)), rng.integers(3, size=30))
+    rows = gl.Data(images.x.reshape(30, -1), images.y)
+    recipe = gl.defences.DpSgd(noise=1.0, rate=0.5, epochs=2)
+    of_images = recipe(Views(torch.nn.Linear(32, 3)), images, np.random.default_rng(0))
+    of_rows = recipe(Even(torch.nn.Linear(32, 3)), rows, np.random.default_rng(0))
+    for p, q in zip(of_images.parameters(), of_rows.parameters(), strict=True):
+        torch.testing.assert_close(p, q)
+
+
 def test_one_record_moves_a_step_by_no_more_than_the_clip(data):
     others = data.take(np.arange(1, 60))
     loud = gl.Data(np.r_[1e3 * data.x[:1], others.x], data.y)

@@ -1,11 +1,11 @@
 """Small arrays take NumPy, large ones compiled loops: both give identical results."""
 
+import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-import guestlist as gl
 from guestlist._kernels import (
     aucs,
     class_ecdf_of_others,
@@ -21,6 +21,7 @@ from guestlist._kernels import (
     permuted_tprs,
     rank_sum_z_scores,
     ranks,
+    student_log_odds,
     thresholds,
 )
 
@@ -32,6 +33,7 @@ def compiled(monkeypatch) -> None:
     """Make every array large."""
     for module in (moments, ranks, thresholds):
         monkeypatch.setattr(module, "MANY_CELLS", -1)
+    monkeypatch.setattr(moments, "MANY_TAILS", -1)
     monkeypatch.setattr(thresholds, "FEW_GROUPS", -1)
     monkeypatch.setattr(permutations, "FEW_POSITIONS", -1)
     monkeypatch.setattr(permutations, "MANY", -1)
@@ -171,16 +173,28 @@ def test_true_positives_equal_those_of_the_scan(monkeypatch, kind, members):
     same(monkeypatch, lambda: [permuted_tprs(scores, block, fprs) for fprs in ((0.01, 0.3, 0.0, 1.0), (0.05,))])
 
 
-@pytest.mark.slow
-def test_a_small_audit_compiles_the_tail_of_student_only(monkeypatch):
-    """Compiling takes longer than an audit of a few thousand records."""
-    from guestlist._kernels import compiled_moments, fill_student_log_odds
+@pytest.mark.parametrize("kind", ["usual", "far", "special"])
+def test_tails_of_student_are_identical(monkeypatch, kind):
+    rng = np.random.default_rng(0)
+    dof = np.exp(rng.uniform(np.log(0.25), np.log(1e4), (4, 500)))
+    t = rng.standard_t(2, dof.shape)
+    if kind == "far":
+        t = np.copysign(np.exp(rng.uniform(-400, 400, dof.shape)), t)
+    elif kind == "special":
+        t = np.resize([0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, 1e-100, -1e-100, 1.7e308], dof.shape)
+        dof = np.resize([5.0, 1.0, 24.0, np.nan, 60.0], dof.shape)
+    same(monkeypatch, lambda: [student_log_odds(t, dof), np.signbit(student_log_odds(t[~np.isnan(t)], 5.0))])
 
-    for name in ("compiled_ranks", "compiled_thresholds"):
-        monkeypatch.setitem(sys.modules, f"guestlist._kernels.{name}", None)
-    for name, value in vars(compiled_moments).items():
-        if hasattr(value, "py_func") and not name.startswith("_") and value is not fill_student_log_odds:
-            monkeypatch.setattr(compiled_moments, name, None)
-    model, members, nonmembers = gl.testing.small_model()
-    results = gl.audit(model, members, nonmembers, references=4, progress=False, engine=gl.Here())
-    assert {"lira_bayes", "rmia", "class_mentr", "shadow"} <= {outcome.name for outcome in results.outcomes}
+
+@pytest.mark.slow
+def test_a_small_audit_does_not_import_numba():
+    """Compiling takes longer than an audit of a few thousand records, and loading compiled loops a second."""
+    program = """
+import sys
+import guestlist as gl
+model, members, nonmembers = gl.testing.small_model()
+results = gl.audit(model, members, nonmembers, references=4, progress=False, engine=gl.Here())
+assert {"lira_bayes", "reference", "rmia", "class_mentr", "shadow"} <= {outcome.name for outcome in results.outcomes}
+assert "numba" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -138,6 +138,31 @@ def test_rare_losses_are_not_truncated(monkeypatch):
     assert min(inside[rows, column].min(), outside[rows, column].min()) < 1e-40
 
 
+@pytest.mark.parametrize("p", [0.5, 0.9])
+def test_neighbours_beyond_the_largest_radius_change_no_digit(monkeypatch, p):
+    """Separated classes: some losses have probabilities near the smallest number."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 500)
+    x = rng.normal(size=(1500, 3)) + 20 * y[:, None]
+    loss = rng.integers(0, 6, 1500) / 5
+    got = knn_likelihood_ratio(x, y, loss, p=p)
+    visited = []
+    monkeypatch.setattr("guestlist.knn.losses.banzhaf_radius", lambda n, *args, **options: visited.append(n) or n)
+    np.testing.assert_array_equal(got, knn_likelihood_ratio(x, y, loss, p=p))
+    assert visited
+    assert visited[0] == 1500
+
+
+def test_all_records_kept_need_few_neighbours():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 2))
+    y = rng.integers(0, 2, 200)
+    near = np.argsort(np.square(x[:, None] - x).sum(axis=2), axis=1)
+    loss = (y[near[:, :5]] != y[:, None]).mean(axis=1)  # with every record, itself included
+    score = knn_likelihood_ratio(x, y, loss, p=1)
+    assert np.isin(score, [0, np.inf]).all()
+
+
 def test_equal_records_with_other_labels_can_push_a_member_out():
     """Only they can leave a member without any match, however rarely."""
     x, y = (

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 FULL = 32
 QUICK = 8
 # A typical split: the AUC of its network is near the middle of the prediction interval for networks trained on other
-# halves. With seed 0 it is below that interval, which is rare, and the first report of a new user would explain a rare
-# event (benchmarks/honesty/typical.py trains both).
+# halves. With seed 0 it is near the lower end, and the first report of a new user might explain a rare event
+# (benchmarks/honesty/typical.py trains both).
 SPLIT_SEED = 5
 
 
@@ -43,7 +43,7 @@ def demo_inputs() -> dict[str, Any]:
     members, nonmembers = (table.iloc[part].reset_index(drop=True) for part in split(len(table)))
     model = network(seed=0)
     with warnings.catch_warnings():
-        # The network stops after 200 epochs on purpose, and scikit-learn warns about it.
+        # The network stops after 60 epochs on purpose, and scikit-learn warns about it.
         warnings.simplefilter("ignore")
         model.fit(members.drop(columns=label), members[label])
     return {"model": model, "members": members, "nonmembers": nonmembers, "label": label}
@@ -55,10 +55,10 @@ def split(records: int, seed: int = SPLIT_SEED) -> list[np.ndarray]:
 
 
 def network(seed: int) -> Pipeline:
-    """Return the untrained network of the demo: small, and trained until it memorises."""
+    """Return the untrained network of the demo: small, with large steps, so that it memorises within seconds."""
     from sklearn.neural_network import MLPClassifier
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler
 
-    layers = MLPClassifier((64,), learning_rate_init=0.01, max_iter=200, tol=1e-7, random_state=seed)
+    layers = MLPClassifier((32,), learning_rate_init=0.03, max_iter=60, tol=1e-7, random_state=seed)
     return make_pipeline(MinMaxScaler(), layers)

@@ -1,4 +1,3 @@
-from .compiled_moments import fill_student_log_odds as fill_student_log_odds
 from .compiled_ranks import fill_placements as fill_placements
 from .moments import InOutMoments as InOutMoments
 from .moments import Moments as Moments
@@ -10,6 +9,7 @@ from .moments import leave_block_out_moments as leave_block_out_moments
 from .moments import leverage as leverage
 from .moments import out_model_stats as out_model_stats
 from .moments import softmax_leverage as softmax_leverage
+from .moments import student_log_odds as student_log_odds
 from .permutations import DensePermutations as DensePermutations
 from .permutations import Permutations as Permutations
 from .permutations import max_t_p_values as max_t_p_values

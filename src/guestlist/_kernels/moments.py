@@ -1,5 +1,7 @@
 """Count, mean and variance of model outputs per record, flags and bins, statistics over OUT models, and leverage."""
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -7,6 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from guestlist._kernels.samples import MANY_CELLS
+
+MANY_TAILS = 2**19  # With fewer values NumPy takes less time than loading the compiled loop.
+_HALF_LOG_PI = 0.5 * math.log(math.pi)
+_LOG_2 = math.log(2)
+_LARGE = 1e100
 
 
 def _compiled():
@@ -325,6 +332,130 @@ def count_in_bins(
 ROUNDING = 1e-10
 # Largest number of array entries for a batch of records.
 BATCH_NUMBERS = 2**23
+
+
+def student_log_odds(t: np.ndarray, dof: np.ndarray) -> np.ndarray:
+    """Return log P(T < t) / P(T > t) for Student's T with ``dof`` degrees of freedom, finite for every finite ``t``.
+
+    >>> student_log_odds(np.array([0.0, 1e9]), np.array([60.0, 60.0])).round(1)
+    array([   0. , 1123.5])
+    """
+    t, dof = np.broadcast_arrays(t, dof)
+    if t.size > MANY_TAILS:
+        log_odds = np.empty(t.shape)
+        _compiled().fill_student_log_odds(t.ravel(), dof.ravel(), log_odds.reshape(-1))
+        return log_odds
+    size = np.abs(t)
+    known = np.isfinite(size) & ~np.isnan(dof)
+    log_odds = np.where(np.isinf(size), size, np.nan)
+    log_odds[known] = _log_odds(size[known], dof[known])
+    return np.copysign(log_odds, t)
+
+
+def _log_odds(t: np.ndarray, dof: np.ndarray) -> np.ndarray:
+    """Compute the log-odds of (values,) finite t >= 0 with the operations of the compiled loop in the same order.
+
+    Logarithms are those of the C library, as in the loop: NumPy's may differ in the last digit.
+    """
+    different, position = np.unique(dof, return_inverse=True)
+    log_dof = _map(math.log, different)[position]
+    log_a = _map(math.log, different / 2)[position]
+    log_gamma_ratio = _log_gamma_ratio(different / 2)[position]
+    a = dof / 2
+    with np.errstate(over="ignore", under="ignore", divide="ignore"):
+        square = t * t
+        far = square > dof
+        ratio = np.where(far, dof / square, square / dof)
+    x = np.where(far, ratio, 1.0) / (1 + ratio)
+    y = np.where(far, 1.0, ratio) / (1 + ratio)
+    log1p_ratio = _map(math.log1p, ratio)
+    log_x = -log1p_ratio
+    log_x[far] = log_dof[far] - 2 * _map(math.log, t[far]) - log1p_ratio[far]
+    log_y = -log1p_ratio
+    log_y[y == 0] = -np.inf
+    near = ~far & (y > 0)
+    log_y[near] = _map(math.log, y[near])
+    front = a * log_x + log_y / 2 + log_gamma_ratio - _HALF_LOG_PI
+    log_odds = np.empty(len(t))
+    centred = y < 1.5 / (a + 2.5)
+    centre = 2 * _map(math.exp, front[centred]) * _power_series(a[centred], y[centred])
+    log_odds[centred] = _map(math.log1p, centre) - _map(math.log1p, -centre)
+    tail = ~centred
+    fraction = _continued_fraction(a[tail], x[tail])
+    log_tail = front[tail] - log_a[tail] + _map(math.log, fraction) - _LOG_2
+    log_odds[tail] = _map(math.log1p, -_map(math.exp, log_tail)) - log_tail
+    return log_odds
+
+
+def _map(function: Callable[[float], float], values: np.ndarray) -> np.ndarray:
+    """Apply a function of the C library to each of (values,) numbers."""
+    return np.fromiter(map(function, values.tolist()), np.float64, len(values))
+
+
+def _log_gamma_ratio(a: np.ndarray) -> np.ndarray:
+    """Return log Γ(a + 1/2) - log Γ(a), as the compiled loop does."""
+    below = np.ones(len(a))
+    low = a < 12
+    while low.any():
+        below = np.where(low, below * (a / (a + 0.5)), below)
+        a = a + low
+        low = a < 12
+    z = 1 / (a * a)
+    series = -1 / 8 + z * (1 / 192 + z * (-1 / 640 + z * (17 / 14336 + z * (-31 / 18432 + z * 691 / 180224))))
+    return 0.5 * _map(math.log, a) + series / a + _map(math.log, below)
+
+
+def _power_series(a: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the power series of I_y(1/2, a) over its front, as the compiled loop does."""
+    sums = np.empty(len(a))
+    rows = np.arange(len(a))
+    term = np.ones(len(a))
+    total = np.ones(len(a))
+    n = 0.0
+    while len(rows):
+        term = term * (y * (a + 0.5 + n) / (1.5 + n))
+        total = total + term
+        n += 1
+        unfinished = term > 1e-17 * total
+        if 2 * np.count_nonzero(unfinished) <= len(rows):  # Further terms do not change a finished sum.
+            sums[rows] = total
+            rows = rows[unfinished]
+            a, y, term, total = (part[unfinished] for part in (a, y, term, total))
+    return sums
+
+
+def _continued_fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return I_x(a, 1/2) over its front and 1 / a, as the compiled loop does."""
+    fractions = np.empty(len(a))
+    rows = np.arange(len(a))
+    value = np.ones(len(a))
+    top = np.ones(len(a))
+    top_before = np.ones(len(a))
+    bottom = np.ones(len(a))
+    bottom_before = np.zeros(len(a))
+    m = 0.0
+    while len(rows):
+        odd = -(a + m) * (a + 0.5 + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        top_before = top + odd * top_before
+        bottom_before = bottom + odd * bottom_before
+        m += 1
+        even = m * (0.5 - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        top = top_before + even * top
+        bottom = bottom_before + even * bottom
+        last = value
+        value = bottom / top
+        size = np.abs(bottom)
+        extreme = (size <= 1 / _LARGE) | (size >= _LARGE)
+        if extreme.any():  # Only the ratios matter.
+            for part in (top, top_before, bottom_before, bottom):
+                part[extreme] /= np.copysign(size[extreme], bottom[extreme])
+        unfinished = np.abs(value - last) > 1e-15 * value
+        if not unfinished.all():
+            fractions[rows[~unfinished]] = value[~unfinished]
+            rows = rows[unfinished]
+            parts = (a, x, value, top, top_before, bottom, bottom_before)
+            a, x, value, top, top_before, bottom, bottom_before = (part[unfinished] for part in parts)
+    return fractions
 
 
 def leverage(

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
+from guestlist._kernels import student_log_odds
 from guestlist._views import Signals, View
 from guestlist.attacks.likelihood import standard_deviation
-from guestlist.attacks.lira_bayes import log_odds_of_tail
 
 # Maximum degrees of freedom of a pooled variance: its tail is then nearly normal, and never too light.
 PLENTY = 10_000
@@ -33,7 +33,7 @@ def _reference(signals: View) -> np.ndarray:
     dof = np.where(outside.count > 1, outside.count - 1, pooled_dof)
     with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
         scale = standard_deviation(outside, True) * np.sqrt(1 + 1 / outside.count)
-    return log_odds_of_tail((signals.target("margin") - outside.mean) / scale, dof.astype(np.float64))
+    return student_log_odds((signals.target("margin") - outside.mean) / scale, dof.astype(np.float64))
 
 
 def reference_empirical(signals: View) -> np.ndarray:

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 
-from guestlist._kernels import Moments
+from guestlist._kernels import Moments, student_log_odds
 from guestlist._views import View
 from guestlist.attacks.likelihood import SMALLEST_VARIANCE, VARIANCE_FLOOR
 
@@ -92,7 +92,7 @@ def lira_bayes_offline(signals: View) -> np.ndarray:
         (records,) scores; NaN where every reference trained on the record.
     """
     outside = predictive(signals.outside("margin"))
-    return log_odds_of_tail((signals.target("margin") - outside.mean) / outside.scale, outside.dof)
+    return student_log_odds((signals.target("margin") - outside.mean) / outside.scale, outside.dof)
 
 
 def predictive(over: Moments) -> Predictive:
@@ -264,20 +264,6 @@ def _inverse_trigamma(y: np.ndarray) -> np.ndarray:
         value = scipy.special.polygamma(1, x)
         x = x + value * (1 - value / y) / scipy.special.polygamma(2, x)
     return np.clip(x, low, high)
-
-
-def log_odds_of_tail(t: np.ndarray, dof: np.ndarray) -> np.ndarray:
-    """Return log P(T < t) / P(T > t) for Student's T, finite for every finite ``t``.
-
-    >>> log_odds_of_tail(np.array([0.0, 1e9]), np.array([60.0, 60.0])).round(1)
-    array([   0. , 1123.5])
-    """
-    from guestlist._kernels import fill_student_log_odds  # imports numba
-
-    t, dof = np.broadcast_arrays(t, dof)
-    log_odds = np.empty(t.shape)
-    fill_student_log_odds(t.ravel(), dof.ravel(), log_odds.reshape(-1))
-    return log_odds
 
 
 def _log_density(x: np.ndarray, predictive: Predictive) -> np.ndarray:

@@ -173,18 +173,28 @@ def _layer_gradients(layer, read, signal) -> "_RowGradients | _SequenceGradients
     if read.ndim == 2:
         return _RowGradients(layer, read, signal)
     if isinstance(layer, nn.Conv2d):
-        assert not isinstance(layer.padding, str), "such layers are not plain"
-        patches = nn.functional.unfold(
-            read, layer.kernel_size, dilation=layer.dilation, padding=layer.padding, stride=layer.stride
-        )
-        read = patches.transpose(1, 2)
-        signal = signal.flatten(2).transpose(1, 2)
+        read = _patches(layer, read)
+        signal = signal.movedim(1, 3).flatten(1, 2)
     else:
         read = read.flatten(1, -2)
         signal = signal.flatten(1, -2)
     if read.shape[1] == 1:
         return _RowGradients(layer, read[:, 0], signal[:, 0])
     return _SequenceGradients(layer, read, signal)
+
+
+def _patches(layer, read):
+    """Return (records, positions, height * width * channels) patches that a convolution reads at each position.
+
+    If the channels of an image are adjacent in memory, this copies whole rows of a patch, and is faster than ``unfold``.
+    """
+    assert not isinstance(layer.padding, str), "such layers are not plain"
+    rows, columns = layer.padding
+    padded = torch.nn.functional.pad(read.movedim(1, 3), (0, 0, columns, columns, rows, rows))
+    height, width = (d * (k - 1) + 1 for d, k in zip(layer.dilation, layer.kernel_size, strict=True))
+    windows = padded.unfold(1, height, layer.stride[0]).unfold(2, width, layer.stride[1])
+    windows = windows[..., :: layer.dilation[0], :: layer.dilation[1]]
+    return windows.movedim(3, 5).flatten(3).flatten(1, 2)
 
 
 @dataclass(frozen=True)
@@ -207,7 +217,7 @@ class _RowGradients:
     def sums(self, factor) -> Iterator[tuple[Any, Any]]:
         """Yield each parameter with its sum of gradients, each scaled by the factor of its record."""
         scaled = self.signal * factor[:, None]
-        yield self.layer.weight, (scaled.T @ self.read).view_as(self.layer.weight)
+        yield self.layer.weight, _shaped(scaled.T @ self.read, self.layer.weight)
         if self.layer.bias is not None:
             yield self.layer.bias, scaled.sum(dim=0)
 
@@ -226,6 +236,7 @@ class _SequenceGradients:
         self.layer = layer
         self.read = read
         self.signal = signal
+        self.bias = signal.sum(dim=1)
         self.kept = None
         if len(read) * layer.weight.numel() <= MAX_KEPT:
             self.kept = self._gradients()
@@ -237,10 +248,11 @@ class _SequenceGradients:
     def squares(self):
         """Return (records,) squared norms of the gradients of weight and bias."""
         gradients = self._gradients() if self.kept is None else self.kept
-        weight = gradients.square().sum(dim=(1, 2))
+        flat = gradients.flatten(1)
+        weight = torch.linalg.vecdot(flat, flat)
         if self.layer.bias is None:
             return weight
-        return weight + self.signal.sum(dim=1).square().sum(dim=1)
+        return weight + torch.linalg.vecdot(self.bias, self.bias)
 
     def sums(self, factor) -> Iterator[tuple[Any, Any]]:
         """Yield each parameter with its sum of gradients, each scaled by the factor of its record."""
@@ -249,9 +261,17 @@ class _SequenceGradients:
             weight = scaled.T @ self.read.flatten(0, 1)
         else:
             weight = _weighted_sum(factor, self.kept)
-        yield self.layer.weight, weight.view_as(self.layer.weight)
+        yield self.layer.weight, _shaped(weight, self.layer.weight)
         if self.layer.bias is not None:
-            yield self.layer.bias, factor @ self.signal.sum(dim=1)
+            yield self.layer.bias, factor @ self.bias
+
+
+def _shaped(gradient, weight):
+    """Return an (outputs, inputs) gradient in the shape of the weight; the inputs of a convolution end with the channels."""
+    if weight.ndim == 2:
+        return gradient
+    outputs, channels, *kernel = weight.shape
+    return gradient.view(outputs, *kernel, channels).movedim(3, 1)
 
 
 def _weighted_sum(factor, gradients):
@@ -384,6 +404,8 @@ class DpSgd:
                 "Some features are not finite, so the gradients of these records cannot be clipped. Impute them, or drop "
                 "these records."
             )
+        if x.ndim == 4 and device.type in FUSED:
+            x = _with_adjacent_channels(module, x)
         optimizer = self._optimizer(module)
         expected = self.rate * len(y)
         deviation = self.noise * self.clip if self.noise else 0.0  # an infinite clip times 0 would be NaN
@@ -418,6 +440,21 @@ class DpSgd:
         if self.optimizer == "sgd":
             return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
         return torch.optim.Adam(trained_parameters(module), fused=device_of(module).type in FUSED, **options)
+
+
+def _with_adjacent_channels(module, x):
+    """Return images with adjacent channels, as in plain training, or unchanged if the module needs another layout."""
+    adjacent = x.contiguous(memory_format=torch.channels_last)
+    training = module.training
+    module.eval()  # Dropout would draw random numbers.
+    try:
+        with torch.no_grad():
+            module(adjacent[:2])
+    except RuntimeError:  # such as by ``view``
+        return x
+    finally:
+        module.train(training)
+    return adjacent
 
 
 def _fill_with_noise(gradient, deviation: float):

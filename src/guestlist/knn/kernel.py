@@ -45,7 +45,7 @@ def add_all_values(distances, matching, low, high, mass, moment, end, out):
         n_edges = distinct_edges(matching[t], edges, ties)
         fill_slots(row, edges, n_edges, starts, slots)
         _count(slots, low, high, n_edges, counts)
-        _values_of_slots(n, n_edges, ties, counts, mass, moment, end, match, mismatch)
+        _values_of_slots(n, n_edges, ties, counts[0], mass, moment, end, match, mismatch)
         for i in range(low):
             into[i] += mismatch[slots[i]]
         for i in range(low, high):
@@ -62,7 +62,7 @@ def write_self_values(distances, matching, low, high, self_rows, mass, moment, e
         n_edges = distinct_edges(matching[t], edges, ties)
         fill_slots(distances[t], edges, n_edges, starts, slots)
         _count(slots, low, high, n_edges, counts)
-        _values_of_slots(distances.shape[1], n_edges, ties, counts, mass, moment, end, match, mismatch)
+        _values_of_slots(distances.shape[1], n_edges, ties, counts[0], mass, moment, end, match, mismatch)
         out[t] = match[slots[self_rows[t]] >> U32_ONE]
 
 
@@ -72,7 +72,7 @@ def _scratch(distances, matching):
     edges = np.empty(matching + PAD, distances.dtype)
     ties = np.empty(matching, np.int32)
     starts = np.empty(INTERVALS_PER_EDGE * matching + 2, np.uint32)
-    counts = np.empty(2 * matching + 1, np.int32)
+    counts = np.empty((2, 2 * matching + 1), np.int32)
     return slots, edges, ties, starts, counts, np.empty(matching + 1), np.empty(2 * matching + 1)
 
 
@@ -151,12 +151,22 @@ def _search(edges, below, stop, distance):
 
 @numba.njit(nogil=True, cache=True)
 def _count(slots, low, high, n_edges, counts):
-    """Count the mismatching records per slot."""
-    counts[: 2 * n_edges + 1] = 0
-    for i in range(low):
-        counts[slots[i]] += 1
-    for i in range(high, len(slots)):
-        counts[slots[i]] += 1
+    """Count the mismatching records per slot in the first row of ``counts``."""
+    counts[:, : 2 * n_edges + 1] = 0
+    _count_pairs(slots[:low], counts)
+    _count_pairs(slots[high:], counts)
+    for slot in range(2 * n_edges + 1):
+        counts[0, slot] += counts[1, slot]
+
+
+@numba.njit(inline="always")
+def _count_pairs(slots, counts):
+    """Add to two rows of counts in turn: adjacent records are often in one slot, and an addition waits for the last one."""
+    for i in range(0, len(slots) - 1, 2):
+        counts[0, slots[i]] += 1
+        counts[1, slots[i + 1]] += 1
+    if len(slots) % 2:
+        counts[0, slots[-1]] += 1
 
 
 @numba.njit(nogil=True, cache=True)

@@ -1,5 +1,7 @@
 """Distributions of a K-NN model's loss over random training sets, and attacks based on them."""
 
+import math
+
 import numba
 import numpy as np
 
@@ -155,9 +157,10 @@ def _nothing_kept(largest):
 
 
 # Probability that may be omitted beyond the visited neighbours, and the probability below which this could change
-# twelve digits: for such records all neighbours are visited.
+# twelve digits: for such records more neighbours are visited, until the rest has a probability below 1e-330.
 LEFT_OUT = 1e-32
 SURE = 1e-20
+SMALLEST = 1e-300
 
 Distributions = tuple[np.ndarray, np.ndarray]
 
@@ -307,9 +310,17 @@ def _loss_probabilities(
     needs_in, needs_out = _possible(pool, positions, k - steps)
     again = np.flatnonzero(((inside < SURE) & needs_in) | ((outside < SURE) & needs_out))
     if radius < pool.n and again.size:
-        distributions = _distributions(pool, positions[again], k, p, pool.n, n_jobs, None)
+        distributions = _distributions(pool, positions[again], k, p, _largest_radius(pool.n, k, p), n_jobs, None)
         inside[again], outside[again] = _at_loss(distributions, steps[again])
     return inside, outside
+
+
+def _largest_radius(n: int, k: int, p: float) -> int:
+    """Return the number of neighbours beyond which no probability is above 1e-330, so that it is 0 in floating point."""
+    radius = banzhaf_radius(n, k, p, negligible=SMALLEST / k)
+    if p == 1:
+        return radius
+    return min(n, radius + math.ceil(math.log(1e-30) / math.log1p(-p)))
 
 
 def _at_loss(distributions: Distributions, steps: np.ndarray) -> Distributions:
