@@ -7,6 +7,9 @@ from collections import Counter
 from functools import wraps
 from pathlib import Path
 
+import reproducible_cpu  # noqa: F401  libraries read its variables on import
+
+# isort: split
 import joblib
 import numpy as np
 import pytest

@@ -11,6 +11,9 @@ import argparse
 import sys
 import time
 
+import tests.reproducible_cpu  # noqa: F401  before NumPy
+
+# isort: split
 from tests.corpus.audits import AUDITS
 from tests.corpus.running import compare, expected_path, run, schema_errors, write
 

@@ -26,6 +26,8 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
+import tests.reproducible_cpu  # noqa: F401  before NumPy, which functions below import
+
 FOLDER = Path(__file__).parent / "snapshots"
 SECTIONS = FOLDER / "sections"
 SENTENCES = FOLDER / "sentences"
