@@ -369,7 +369,8 @@ def _gender_shadows(name: str) -> Callable[[dict], Part]:
             what="Adult, share p of men among members",
             size="reduced",
             detail=_fewer(result, PRIVATE_SHADOWS if private else SHADOWS) + private,
-            agrees=OPEN,
+            # The paper's shadow models are plain, so private ones cannot decide.
+            agrees=OPEN if private else verdict(sum(map(say.larger_than_control, no_men)), len(no_men)),
             finding=(
                 f"larger in {say.count(no_men, say.larger_than_control)} settings at p = 0, in "
                 f"{say.count(only_men, say.larger_than_control)} at p = 1."

@@ -48,6 +48,7 @@ def _strengths(table: str, options: argparse.Namespace) -> None:
             "members": configuration.members,
             "nonmembers": configuration.members,
             "pool": configuration.pool,
+            "models": models,
         }
         repeats = {"count": targets, "unit": f"targets, {models} references and distilled models each"}
         _write(_spelt(table, options), table, sizes, repeats, time.perf_counter() - start, {"strengths": rows})
