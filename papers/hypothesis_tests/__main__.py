@@ -81,10 +81,9 @@ def _differences(name: str, options: argparse.Namespace) -> None:
 
 def _curves(name: str, options: argparse.Namespace) -> None:
     start = time.perf_counter()
-    targets, models = options.targets or TARGETS["table1"], options.models or MODELS["table1"]
+    models = options.models or MODELS["table1"]
     cases = {
-        configuration: _cases(configuration, options, targets, models)[0]
-        for configuration in ("location30", "mnist Ia")
+        configuration: _cases(configuration, options, 1, models)[0] for configuration in ("location30", "mnist Ia")
     }
     rows = {
         "curves": figures.curves(cases),
