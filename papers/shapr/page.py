@@ -39,7 +39,7 @@ SETTING = """## Setting
 - Ten targets per dataset train on random halves of one pool; all models are references. Tests over targets hold for these records.
 - SHAPr uses the first layer. Modified entropy takes its thresholds from the target itself, as in the paper.
 - "Better" is a paired t-test over targets at 0.05; for the paper, Welch's test on its printed means.
-- FLOWER has 256 features (paper 2,048). MEPS is panel 21 (paper 19). LOCATION and USPS in Tables III to VIII used an earlier implementation of AdamW; last digits may differ.
+- FLOWER has 256 features (paper 2,048). MEPS is panel 21 (paper 19). LOCATION in Tables III to VIII used an earlier implementation of AdamW; last digits may differ.
 """  # noqa: E501
 NOT_RUN = (
     Row(
