@@ -35,11 +35,11 @@ A risk metric is judged by how well it predicts which members an attack identifi
 """  # noqa: E501
 SETTING = """## Setting
 
-- The network is the paper's (1024-512-256-128, tanh). We train it with AdamW for 20 epochs; the paper does not state its training.
+- The network is the paper's (1024-512-256-128, tanh). The paper does not state its training; we use AdamW for 20 epochs. LOCATION in Tables III, IV, V and VIII has the public recipe of MemGuard's code (SGD, 200 epochs).
 - Ten targets per dataset train on random halves of one pool; all models are references. Tests over targets hold for these records.
 - SHAPr uses the first layer. Modified entropy takes its thresholds from the target itself, as in the paper.
 - "Better" is a paired t-test over targets at 0.05; for the paper, Welch's test on its printed means.
-- FLOWER has 256 features (paper 2,048). MEPS is panel 21 (paper 19). LOCATION in Tables III to VIII used an earlier implementation of AdamW; last digits may differ.
+- FLOWER has 256 features (paper 2,048). MEPS is panel 21 (paper 19).
 """  # noqa: E501
 NOT_RUN = (
     Row(
