@@ -140,7 +140,10 @@ def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_pa
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(memguard, "EPOCHS", 2)
     monkeypatch.setattr(difficulty, "MAX_EPOCHS", 4)
-    main([name, "--repeats", "1"], models.Setting(records=200, hidden=(32,), epochs=12, references=2))
+    folder = str(tmp_path / "cache")
+    main(
+        [name, "--repeats", "1", "--folder", folder], models.Setting(records=200, hidden=(32,), epochs=12, references=2)
+    )
     written = json.loads((tmp_path / f"{name}.json").read_text())
     assert written["command"].startswith(f"python -m papers.systematic_evaluation {name}")
     assert {"versions", "sizes", "repeats", "seconds"} <= set(written)
