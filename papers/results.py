@@ -23,7 +23,7 @@ def write(
     *,
     libraries: tuple[str, ...] = LIBRARIES,
 ) -> None:
-    """Write the rows of each table, which are dataclasses, with their numbers rounded.
+    """Write the rows of each table, which are dataclasses or rows of an earlier result, with their numbers rounded.
 
     Args:
         sizes: dataset to its sizes.
@@ -36,7 +36,10 @@ def write(
         "sizes": sizes,
         "repeats": repeats,
         "seconds": round(seconds, 1),
-        **{table: [_plain(asdict(row)) for row in rows] for table, rows in tables.items()},
+        **{
+            table: [_plain(row if isinstance(row, dict) else asdict(row)) for row in rows]
+            for table, rows in tables.items()
+        },
     }
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")

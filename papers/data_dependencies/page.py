@@ -251,15 +251,12 @@ def _gender(result: dict, name: str = "figure4") -> Part:
     rows = result["rows"]
     size, detail = _bias_size(result, name)
     full = read("figure4")
+    if full and not _unbiased_and_private(full):
+        full = None  # a run that has begun
     at_full_size = full if full else result
     full_name = "figure4" if full else name
     mostly_men = [row for row in say.of_attack(rows, AVERAGE) if row["game"] in ("p = 0.75", "p = 1")]
-    pairs = [
-        (first, second)
-        for attack in (AVERAGE, OPTIMAL)
-        for first in say.at(say.of_attack(at_full_size["rows"], attack, game="p = 0"), 0.1)
-        for second in say.at(say.of_attack(at_full_size["rows"], attack, game="p = 0.5"), None)
-    ]
+    pairs = _unbiased_and_private(at_full_size)
     similar = sum(say.reaches(first, second) for first, second in pairs)
     negative = sum(map(say.negative, mostly_men))
     paired = "; ".join(f"{first['apart'][0]:.2f} and {second['apart'][0]:.2f}" for first, second in pairs)
@@ -319,6 +316,16 @@ def _gender(result: dict, name: str = "figure4") -> Part:
     )
 
 
+def _unbiased_and_private(result: dict) -> list[tuple[dict, dict]]:
+    """Return, for each threshold attack, the rows of p = 0 at ε = 0.1 and of p = 0.5 without privacy."""
+    return [
+        (first, second)
+        for attack in (AVERAGE, OPTIMAL)
+        for first in say.at(say.of_attack(result["rows"], attack, game="p = 0"), 0.1)
+        for second in say.at(say.of_attack(result["rows"], attack, game="p = 0.5"), None)
+    ]
+
+
 def _education(result: dict, name: str = "figure5") -> Part:
     rows = result["rows"]
     size, detail = _bias_size(result, name)
@@ -369,7 +376,8 @@ def _gender_shadows(name: str) -> Callable[[dict], Part]:
             what="Adult, share p of men among members",
             size="reduced",
             detail=_fewer(result, PRIVATE_SHADOWS if private else SHADOWS) + private,
-            agrees=OPEN,
+            # The paper's shadow models are plain, so private ones cannot decide.
+            agrees=OPEN if private else verdict(sum(map(say.larger_than_control, no_men)), len(no_men)),
             finding=(
                 f"larger in {say.count(no_men, say.larger_than_control)} settings at p = 0, in "
                 f"{say.count(only_men, say.larger_than_control)} at p = 1."

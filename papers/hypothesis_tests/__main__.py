@@ -48,6 +48,7 @@ def _strengths(table: str, options: argparse.Namespace) -> None:
             "members": configuration.members,
             "nonmembers": configuration.members,
             "pool": configuration.pool,
+            "models": models,
         }
         repeats = {"count": targets, "unit": f"targets, {models} references and distilled models each"}
         _write(_spelt(table, options), table, sizes, repeats, time.perf_counter() - start, {"strengths": rows})
@@ -80,10 +81,9 @@ def _differences(name: str, options: argparse.Namespace) -> None:
 
 def _curves(name: str, options: argparse.Namespace) -> None:
     start = time.perf_counter()
-    targets, models = options.targets or TARGETS["table1"], options.models or MODELS["table1"]
+    models = options.models or MODELS["table1"]
     cases = {
-        configuration: _cases(configuration, options, targets, models)[0]
-        for configuration in ("location30", "mnist Ia")
+        configuration: _cases(configuration, options, 1, models)[0] for configuration in ("location30", "mnist Ia")
     }
     rows = {
         "curves": figures.curves(cases),

@@ -9,6 +9,7 @@ import argparse
 import sys
 import time
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from papers.shapr.distributions import distributions
 from papers.shapr.groups import groups
 from papers.shapr.measures import repeat
 from papers.shapr.models import Setting, world
-from papers.shapr.results import expected, write
+from papers.shapr.results import expected, others, write
 
 FOLDER = Path("audits") / "papers" / "shapr"
 
@@ -83,25 +84,30 @@ def _times(name: str, setting: Setting, options: argparse.Namespace) -> None:
 
 def _attribution(name: str, setting: Setting, options: argparse.Namespace) -> None:
     """Compute Table VII."""
-    start, rows, sizes = time.perf_counter(), [], {}
-    setting = replace(setting, repeats=min(setting.repeats, attribution.REPEATS), models=NO_REFERENCES)
+    setting = setting.for_sweeps(attribution.REPEATS)
+    datasets = options.datasets or attribution.DATASETS
+    sizes, tables, seconds = _earlier(name, datasets, setting, options)
+    start = time.perf_counter()
+    rows = tables["recalls"]
     count = {"count": setting.repeats, "unit": "targets of each dataset"}
     with threadpool_limits(1):
-        for dataset in options.datasets or attribution.DATASETS:
+        for dataset in datasets:
             models = world(load(dataset), SOURCES[dataset], setting, options.folder)
             rows += attribution.recalls(models, setting)
             sizes[dataset] = {"members": int(models.member[0].sum())}
-            write(name, _spelt(name, options), sizes, count, time.perf_counter() - start, {"recalls": rows})
+            took = seconds + time.perf_counter() - start
+            write(name, _spelt(name, options, sizes), sizes, count, took, {"recalls": rows})
 
 
 def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
     """Compute Figure 1, Figure 2, Figures 6 and 7 with Table X, or section X-B: targets with changed training."""
     defence = SWEEPS[name]
-    setting = replace(setting, repeats=min(setting.repeats, defence.REPEATS), models=NO_REFERENCES)
-    seconds, sizes, tables = 0.0, {}, defaultdict(list)
+    setting = setting.for_sweeps(defence.REPEATS)
+    datasets = options.datasets or defence.DATASETS
+    sizes, tables, seconds = _earlier(name, datasets, setting, options)
     count = {"count": setting.repeats, "unit": "targets of each dataset"}
     with threadpool_limits(1):
-        for dataset in options.datasets or defence.DATASETS:
+        for dataset in datasets:
             models = world(load(dataset), SOURCES[dataset], setting, options.folder)
             networks, took = defence.trained(models, setting)
             start = time.perf_counter()
@@ -109,11 +115,20 @@ def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
                 tables[table] += rows
             seconds += took + time.perf_counter() - start
             sizes[dataset] = {"members": int(models.member[0].sum())}
-            write(name, _spelt(name, options), sizes, count, seconds, tables)
+            write(name, _spelt(name, options, sizes), sizes, count, seconds, tables)
+
+
+def _earlier(
+    name: str, datasets: Sequence[str], setting: Setting, options: argparse.Namespace
+) -> tuple[dict, defaultdict[str, list], float]:
+    """Return sizes, rows and seconds to which a run adds: with ``--add`` those of the committed result."""
+    if not options.add:
+        return {}, defaultdict(list), 0.0
+    sizes, tables, seconds = others(name, datasets, setting.repeats)
+    return sizes, defaultdict(list, tables), seconds
 
 
 SWEEPS = {"regularisation": regularisation, "removal": removal, "noise": noise, "backdoors": backdoors}
-NO_REFERENCES = ((60_000, 1),)
 ALONE = {"times": _times, "attribution": _attribution} | dict.fromkeys(SWEEPS, _sweep)
 
 
@@ -127,6 +142,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=list(SOURCES),
         help="of a table or figure about changed training; fewer is quicker",
     )
+    parser.add_argument("--add", action="store_true", help="keep the other datasets of the committed table or figure")
     parser.add_argument("--max-records", type=int, help="records of either side in Table VI; fewer is quicker")
     parser.add_argument(
         "--folder", type=Path, default=FOLDER, help="keeps the models: what is there is not trained again"
@@ -134,10 +150,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _spelt(name: str, options: argparse.Namespace) -> str:
-    """Return the command that computes only this result."""
+def _spelt(name: str, options: argparse.Namespace, datasets: Iterable[str] = ()) -> str:
+    """Return the command that computes only this result, with its datasets if they were chosen."""
     fewer = f" --repeats {options.repeats}" if options.repeats else ""
-    some = f" --datasets {' '.join(options.datasets)}" if name not in SOURCES and options.datasets else ""
+    some = f" --datasets {' '.join(datasets)}" if options.datasets and datasets else ""
     return f"python -m papers.shapr {name}{fewer}{some}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -18,7 +18,10 @@ from typing import Any
 import numpy as np
 
 import guestlist as gl
+from papers.location import sgd
 from papers.shapr.data import Pool, Source, drawn
+
+SWEEP_FULL = 3000  # datasets with at most this number of members have the paper's size in changed trainings
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,7 @@ class Setting:
     Args:
         full: datasets with at most this number of members have the paper's size.
         max_members: members of a target of a larger dataset.
+        public: datasets whose targets have the public recipe of ``papers.location`` instead of AdamW.
         models: (members, models): number of models of a dataset whose targets have at most ``members`` members in the
             paper.
         repeats: number of models that are targets.
@@ -36,8 +40,9 @@ class Setting:
     hidden: tuple[int, ...] = (1024, 512, 256, 128)
     epochs: int = 20
     batch_size: int = 64
-    full: int = 3000
+    full: int = 24_000
     max_members: int = 2000
+    public: tuple[str, ...] = ("location30",)
     models: tuple[tuple[int, int], ...] = ((1000, 33), (3000, 17), (60_000, 11))
     repeats: int = 10
 
@@ -51,10 +56,20 @@ class Setting:
     def fit(self) -> gl.defences.Fit:
         return gl.defences.Fit(epochs=self.epochs, batch_size=self.batch_size)
 
+    def fit_of(self, pool: Pool) -> gl.defences.Fit:
+        """Return the training recipe of a dataset."""
+        return sgd() if pool.name in self.public else self.fit
+
+    def for_sweeps(self, repeats: int) -> Setting:
+        """Return the setting of changed trainings, of which a dataset has dozens: fewer members, and no references."""
+        full = min(self.full, SWEEP_FULL)
+        return replace(self, full=full, public=(), repeats=min(self.repeats, repeats), models=((60_000, 1),))
+
     def folder_name(self, pool: Pool, size: int) -> str:
         """Return the name of the folder of these models: unique to the setting and to the initialisation of parameters."""
         begun = _begun(self, pool)
-        return "-".join(map(str, (pool.name, size, *self.hidden, self.epochs, self.batch_size, begun)))
+        recipe = ("public",) if pool.name in self.public else (self.epochs, self.batch_size)
+        return "-".join(map(str, (pool.name, size, *self.hidden, *recipe, begun)))
 
     def network(self, pool: Pool):
         return gl.defences.mlp(pool.x.shape[1], pool.classes, hidden=self.hidden, activation="Tanh")
@@ -100,7 +115,9 @@ def world(pool: Pool, source: Source, setting: Setting, folder: Path) -> World:
     for k in range(count):
         member[k, np.random.default_rng([1, k]).permutation(len(pool.y))[:size]] = True
         inputs = trained_by(pool, member[k], setting, k)
-        module, took = load_or_train(folder / f"model-{k}.pt", inputs[0], lambda inputs=inputs: setting.fit(*inputs))
+        module, took = load_or_train(
+            folder / f"model-{k}.pt", inputs[0], lambda inputs=inputs: setting.fit_of(pool)(*inputs)
+        )
         seconds += took
         logits.append(query(module, pool.x))
         if k < setting.repeats:

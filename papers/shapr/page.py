@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from math import log2, log10, sqrt
 
-from papers.pages import NO, YES, Page, Part, Row, Texts, compose, csv_table, existing, image, verdict
+from papers.pages import NO, YES, Page, Part, Row, Size, Texts, compose, csv_table, existing, image, verdict
 from papers.pictures import Axes, Panel, Series, picture, published, steps
 from papers.shapr import comparison
 from papers.shapr.attribution import ALL_LAYERS, INFLUENCE, SHAPR, TRACIN
@@ -35,11 +35,11 @@ A risk metric is judged by how well it predicts which members an attack identifi
 """  # noqa: E501
 SETTING = """## Setting
 
-- The network is the paper's (1024-512-256-128, tanh). We train it with AdamW for 20 epochs; the paper does not state its training.
+- The network is the paper's (1024-512-256-128, tanh). The paper does not state its training; we use AdamW for 20 epochs. LOCATION in Tables III, IV, V and VIII has the public recipe of MemGuard's code (SGD, 200 epochs).
 - Ten targets per dataset train on random halves of one pool; all models are references. Tests over targets hold for these records.
 - SHAPr uses the first layer. Modified entropy takes its thresholds from the target itself, as in the paper.
 - "Better" is a paired t-test over targets at 0.05; for the paper, Welch's test on its printed means.
-- FLOWER has 256 features (paper 2,048). MEPS is panel 21 (paper 19). LOCATION and USPS in Tables III to VIII used an earlier implementation of AdamW; last digits may differ.
+- FLOWER has 256 features (paper 2,048). MEPS is panel 21 (paper 19).
 """  # noqa: E501
 NOT_RUN = (
     Row(
@@ -70,13 +70,32 @@ def _names(datasets: Results) -> list[str]:
     return [SOURCES[name].paper for name in datasets]
 
 
-def _members(datasets: Results) -> str:
+def _members(sizes: Mapping[str, dict]) -> str:
+    """Return datasets with fewer members than in the paper, and with other records.
+
+    Args:
+        sizes: dataset to its sizes.
+    """
     smaller = [
-        SOURCES[name].paper
-        for name, result in datasets.items()
-        if result["sizes"][name]["members"] < SOURCES[name].members
+        f"{SOURCES[name].paper} {size['members']:,} (paper {SOURCES[name].members:,})"
+        for name, size in sizes.items()
+        if size["members"] < SOURCES[name].members
     ]
-    return f"at most 2,000 members; fewer than the paper on {', '.join(smaller)}" if smaller else "the paper's sizes"
+    members = f"members: {', '.join(smaller)}" if smaller else "the paper's members"
+    if smaller and len(smaller) < len(sizes):
+        members += ", others as in the paper"
+    return members + ("; MEPS panel 21 (paper 19)" if "meps" in sizes else "")
+
+
+def _size(sizes: Mapping[str, dict]) -> Size:
+    """Return "reduced" where a dataset has fewer members than in the paper; the paper's MEPS is not available."""
+    if any(size["members"] < SOURCES[name].members for name, size in sizes.items()):
+        return "reduced"
+    return "other data" if "meps" in sizes else "full"
+
+
+def _sizes(datasets: Results) -> dict[str, dict]:
+    return {name: result["sizes"][name] for name, result in datasets.items()}
 
 
 def _effects(datasets: Results) -> Part:
@@ -90,8 +109,8 @@ def _effects(datasets: Results) -> Part:
             Row(
                 where=title,
                 what=f"{metric} of SHAPr and the risk score against {'modified entropy' if attack == SELF_SHADOW else 'LiRA'}",
-                size="reduced",
-                detail=_members(datasets),
+                size=_size(_sizes(datasets)),
+                detail=_members(_sizes(datasets)),
                 agrees=verdict(len(same), len(datasets)),
                 finding=f"the paper's winner on {len(same)} of {len(datasets)} datasets{tail}.",
                 results=tuple(datasets),
@@ -147,8 +166,8 @@ def _table8(datasets: Results) -> Part:
     row = Row(
         where="Table VIII",
         what="test accuracy of the targets, accuracy of the attack",
-        size="reduced",
-        detail=_members(datasets),
+        size=_size(_sizes(datasets)),
+        detail=_members(_sizes(datasets)),
         agrees=verdict(len(within), len(tests)),
         finding=f"test accuracy is within {POINTS:.0f} points on {len(within)} of {len(tests)} datasets"
         + (f"; not on {', '.join(far)}." if far else "."),
@@ -206,13 +225,13 @@ def _table9(datasets: Results) -> Part:
     )
     with_attack = sum(direction(second["shapr"]) == direction(second["accuracy"]) for _, second in pairs)
     with_test = sum(direction(second["shapr"]) == direction(second["test"]) for _, second in pairs)
-    detail = _members({name: result for name, result in datasets.items() if result["groups"]})
+    sizes = _sizes({name: result for name, result in datasets.items() if result["groups"]})
     summary_rows = (
         Row(
             where="Table IX",
             what="attack accuracy by group",
-            size="reduced",
-            detail=detail,
+            size=_size(sizes),
+            detail=_members(sizes),
             agrees=verdict(same, len(pairs)),
             finding=(
                 f"the attack's accuracy differs between groups in the paper's direction in {same} of {len(pairs)} "
@@ -223,8 +242,8 @@ def _table9(datasets: Results) -> Part:
         Row(
             where="Figure 3",
             what="SHAPr by group",
-            size="reduced",
-            detail=detail,
+            size=_size(sizes),
+            detail=_members(sizes),
             agrees=verdict(with_attack, len(pairs)),
             finding=f"SHAPr follows the attack's accuracy in {with_attack} of {len(pairs)} comparisons (paper: all).",
             cause="SHAPr measures utility (Figure 1), so it follows test accuracy in all."
@@ -276,8 +295,8 @@ def _distributions(datasets: Results) -> Part:
     row = Row(
         where="Figures 4 and 5",
         what="distributions of SHAPr and the risk score",
-        size="reduced",
-        detail=_members(datasets),
+        size=_size(_sizes(datasets)),
+        detail=_members(_sizes(datasets)),
         agrees=verdict(finer, len(datasets)),
         finding=f"SHAPr has more distinct values than the risk score on {finer} of {len(datasets)} datasets.",
         results=tuple(datasets),
@@ -361,7 +380,8 @@ def _attribution(result: dict) -> Part:
         where="Table VII",
         what="recall of influence functions and TracIn",
         size="reduced",
-        detail=f"{len(datasets)} of 10 datasets; {result['repeats']['count']} targets (paper 10); {layers}",
+        detail=f"{len(datasets)} of 10 datasets; {result['repeats']['count']} targets (paper 10); {layers}; "
+        f"{_members(result['sizes'])}",
         agrees=verdict(below, len(rows)),
         finding=f"both are below SHAPr in {below} of {len(rows)} comparisons ({layers}; paper: in all).",
         results=("attribution",),
@@ -476,9 +496,7 @@ def _noise(result: dict) -> Part:
     largest = max(row["size"] for row in result["sweep"])
     rises = sum(direction(cells[name, largest, CLEAN, TRAINED]["shapr"]) == "higher" for name in datasets)
     falls = sum(direction(cells[name, largest, NOISY, TRAINED]["shapr"]) == "lower" for name in datasets)
-    smaller = [SOURCES[name].paper for name in datasets if result["sizes"][name]["members"] < SOURCES[name].members]
-    fewer = f"; fewer members than the paper on {', '.join(smaller)}" if smaller else ""
-    detail = f"{len(datasets)} of 10 datasets; {result['repeats']['count']} targets each{fewer}"
+    detail = f"{len(datasets)} of 10 datasets; {result['repeats']['count']} targets each; {_members(result['sizes'])}"
     summary_rows = (
         Row(
             where="Table X, SHAPr",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +35,12 @@ class Subject:
     """One of our models, with its training records and the same number of other records.
 
     Args:
+        module: its network.
         folder: folder of its audits; existing references are not trained again.
     """
 
     target: gl.Target
+    module: Any
     members: tuple[np.ndarray, np.ndarray]
     nonmembers: tuple[np.ndarray, np.ndarray]
     seed: int
@@ -65,7 +68,14 @@ def subject(records: Records, setting: Setting, seed: int, cache: Path) -> Subje
     fit = setting.fit
     module = fit(network(records, setting), gl.Data(*members), np.random.default_rng([seed, 1]))
     folder = cache / f"no-defence-{seed}"
-    return Subject(gl.torch_target(module, train=fit), members, nonmembers, seed, folder)
+    return Subject(
+        target=gl.torch_target(module, train=fit),
+        module=module,
+        members=members,
+        nonmembers=nonmembers,
+        seed=seed,
+        folder=folder,
+    )
 
 
 def network(records: Records, setting: Setting):

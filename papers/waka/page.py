@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from papers.pages import NO, OPEN, YES, Page, Part, Row, Size, Texts, csv_table, image, page_of, table, verdict
+from papers.pages import NO, YES, Page, Part, Row, Size, Texts, csv_table, image, page_of, table, verdict
 from papers.pictures import Axes, Panel, Series, picture, published
 from papers.waka.onion import GRID
 from papers.waka.published import ONION, RATE, SECONDS, SPEARMAN, SPEARMAN_WITH_LIRA, TPR
@@ -183,8 +183,8 @@ def _table3(result: dict) -> Part:
         for metric in ("auc", "tpr")
     }
     falls = sum(cells[*setting, "self-waka"]["auc"] < cells[*setting, "nothing"]["auc"] for setting in settings)
-    below_unchanged = sum(
-        cells[*setting, "self-waka"]["auc"] < cells[*setting, "self-waka"]["unchanged_auc"] for setting in settings
+    above_expected = sum(
+        cells[*setting, "self-waka"]["auc"] > cells[*setting, "self-waka"]["unchanged_auc"] for setting in settings
     )
     same_signs = sum(row["regimes"][0] < 0 < row["regimes"][2] for row in result["influences"])
     summary_rows = (
@@ -214,10 +214,10 @@ def _table3(result: dict) -> Part:
             what="is the decrease smaller than expected?",
             size="other data",
             detail=SIZES,
-            agrees=OPEN,
+            agrees=verdict(above_expected, len(settings)),
             finding=(
-                "the paper does not define the expected decrease. AUC is lower than under models trained on all records "
-                f"in {below_unchanged} of {len(settings)} rows."
+                "the paper prints no expected AUC. AUC is above that of models trained on all records (Carlini et al.) "
+                f"in {above_expected} of {len(settings)} rows."
             ),
             results=("table3",),
         ),

@@ -211,6 +211,9 @@ def test_two_shares_at_full_size_decide_about_them_only(monkeypatch):
     assert (pair.size, pair.agrees) == ("full", "yes")
     assert pair.detail.startswith("p = 0, 0.5; ε = 0.1, ∞; 3 repeats")
     assert "Ours are 0.09 and 0.08; 0.09 and 0.08. With 1,000 members the last two are 0.09 and 0.16." in pair.finding
+    made["figure4"]["rows"] = [row for row in rows(0.09, 0.08) if row["game"] == "p = 0"]
+    _, pair = page.PARTS["figure4_small"](made["figure4_small"]).rows
+    assert (pair.size, pair.agrees) == ("reduced", "no"), "a run that has begun decides nothing"
     del made["figure4"]
     _, pair = page.PARTS["figure4_small"](made["figure4_small"]).rows
     assert (pair.size, pair.agrees) == ("reduced", "no")

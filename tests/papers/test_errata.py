@@ -42,6 +42,13 @@ def test_one_recall_was_copied_from_the_wrong_column():
     assert shapr.TABLE_7["USPS"] == shapr.TABLE_5["USPS"][0]
 
 
+def test_the_printed_accuracy_of_location_needs_more_records(real_data, monkeypatch):
+    monkeypatch.setenv("GUESTLIST_DATA", str(real_data("location30.npz").parent))
+    accuracies = shapr.linear_accuracies()
+    assert accuracies[1000] < shapr.SONG_LOCATION_TEST < accuracies[2000]
+    assert abs(accuracies[4000] - shapr.LOCATION[0]) < 3
+
+
 def test_the_text_is_not_the_table():
     rows = hypothesis_tests.errata()
     assert "0.874 and 0.948" in rows[0].correction

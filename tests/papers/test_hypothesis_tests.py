@@ -204,6 +204,42 @@ def test_figure_2_agrees_where_the_losses_of_d_are_most_concentrated(share, agre
     assert row.agrees == agrees
 
 
+@pytest.mark.parametrize(("best", "narrowest", "agrees"), [("D", "D", "yes"), ("R", "D", "open"), ("R", "S", "no")])
+def test_figures_1_and_3_agree_where_d_is_best_and_most_concentrated(best, narrowest, agrees):
+    curves = [
+        {"configuration": "location30", "test": test, "log10_fpr": [-1, 0], "tpr": [0.9 if test == best else 0.5, 1.0]}
+        for test in "SPRD"
+    ]
+    losses = [
+        {
+            "member": member,
+            "test": test,
+            "low": -6.0,
+            "high": 2.0,
+            "shares": [0, 1, 0] if test == narrowest else [0.5, 0, 0.5],
+            "target": -3.0,
+            "threshold": -4.0,
+        }
+        for member in ("easy", "hard")
+        for test in "SPRD"
+    ]
+    dots = {"first": "S", "second": "P", "low": -1.0, "high": 1.0, "of_first": [0.1], "of_second": [0.2]}
+    [row] = page.PARTS["figures"]({"curves": curves, "losses": losses, "dots": [dots]}).rows
+    assert row.agrees == agrees
+
+
+@pytest.mark.parametrize(
+    ("models", "r", "agrees"),
+    [(8, (0.98, 0.98), "open"), (32, (0.98, 0.98), "yes"), (32, (0.9, 0.9), "no"), (32, (0.9, 0.98), "open")],
+)
+def test_r_and_d_of_table_4_are_compared_with_enough_models(models, r, agrees):
+    auc = {"S": [0.96, 0.96], "P": [0.96, 0.96], "R": list(r), "D": [0.95, 0.95]}
+    row = {"configuration": "cifar100 Ia", "auc": auc}
+    sizes = {"cifar100 Ia": {"models": models}}
+    _, of_r_and_d = page.PARTS["table4"]({"strengths": [row], "repeats": {"count": 2}, "sizes": sizes}).rows
+    assert of_r_and_d.agrees == agrees
+
+
 def test_a_dot_above_the_diagonal_has_the_larger_threshold_across(run, monkeypatch):
     monkeypatch.setattr(figures, "MODELS", 1)
     case = run[0][0]

@@ -42,12 +42,28 @@ def clusters(records=600, classes=6, seed=0) -> Records:
 @pytest.mark.slow
 def test_all_attacks_are_judged_on_what_the_white_box_attacker_does_not_know(tmp_path):
     rows, [fitted] = white_box.outcomes(clusters(), SMALL, tmp_path, repeats=1)
-    assert [row.attack for row in rows] == list(published.WHITE_BOX["Texas100"])
+    assert {row.attack for row in rows} == {*published.WHITE_BOX["Texas100"], white_box.WHITE_BOX_NETWORK}
     assert {row.records for row in rows} == {SMALL.records}, "half of the members and half of the non-members"
     assert all(row.accuracy > 51 for row in rows)
     assert all(0.5 < row.auc < 1 for row in rows)
     right = {row.attack: row for row in rows}["correctness"]
     assert right.accuracy == pytest.approx(50 + (fitted.train_accuracy - fitted.test_accuracy) / 2, abs=5)
+
+
+def test_the_attack_network_reads_the_gradient_of_the_last_layer():
+    torch.manual_seed(0)
+    module = torch.nn.Sequential(torch.nn.Linear(5, 4), torch.nn.Tanh(), torch.nn.Linear(4, 3))
+    x = torch.randn(6, 5)
+    y = torch.tensor([0, 1, 2, 0, 1, 2])
+    gradient, outputs, label, loss = white_box.attack_inputs(module, x, y)
+    for row in range(6):
+        own_loss = torch.nn.functional.cross_entropy(module(x[row : row + 1]), y[row : row + 1])
+        weight, bias = torch.autograd.grad(own_loss, list(module[-1].parameters()))
+        np.testing.assert_allclose(gradient[row, :, :-1], weight, atol=1e-6)
+        np.testing.assert_allclose(gradient[row, :, -1], bias, atol=1e-6)
+        assert float(loss[row]) == pytest.approx(own_loss.item(), abs=1e-6)
+    assert outputs.sum(dim=1).numpy() == pytest.approx(1)
+    assert label.argmax(dim=1).tolist() == y.tolist()
 
 
 @pytest.mark.slow
@@ -124,7 +140,10 @@ def test_commands_write_what_the_page_reads(name, real_data, monkeypatch, tmp_pa
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(memguard, "EPOCHS", 2)
     monkeypatch.setattr(difficulty, "MAX_EPOCHS", 4)
-    main([name, "--repeats", "1"], models.Setting(records=200, hidden=(32,), epochs=12, references=2))
+    folder = str(tmp_path / "cache")
+    main(
+        [name, "--repeats", "1", "--folder", folder], models.Setting(records=200, hidden=(32,), epochs=12, references=2)
+    )
     written = json.loads((tmp_path / f"{name}.json").read_text())
     assert written["command"].startswith(f"python -m papers.systematic_evaluation {name}")
     assert {"versions", "sizes", "repeats", "seconds"} <= set(written)

@@ -286,6 +286,35 @@ def test_the_order_of_adv_reg_and_early_stopping_needs_two_standard_errors(adv_r
     assert [(row.where, row.agrees) for row in part.rows] == [("Table 2", agrees)]
 
 
+@pytest.mark.parametrize(("accuracies", "agrees"), [((40, 55), "yes"), ((20, 30), "no"), ((20, 45), "no")])
+def test_an_earlier_epoch_without_a_defence_reaches_the_accuracy_of_adv_reg(accuracies, agrees):
+    rows = [
+        {"training": training, "epochs": epochs, "train_accuracy": 90.0, "test_accuracy": accuracy}
+        for training, values in ((pairs.NO_DEFENCE, accuracies), (pairs.ADV_REG, (20, 40)))
+        for epochs, accuracy in zip((1, 20), values, strict=True)
+    ]
+    [row] = page.PARTS["figure2"]({"epochs": rows}).rows
+    assert row.agrees == agrees
+
+
+@pytest.mark.parametrize(("defended", "agrees"), [(0.6, "yes"), (0.9, "no")])
+def test_defences_lower_the_risk_scores_of_members(defended, agrees):
+    means = {pairs.NO_DEFENCE: 0.8, pairs.ADV_REG: defended, subjects.AUTHORS: 0.8, subjects.AUTHORS_MEMGUARD: defended}
+    rows = [
+        {
+            "dataset": pairs.LOCATION,
+            "training": name,
+            "mean": mean,
+            "below": list(distributions.GRID),
+            "above": [0.7, 0.2, 0.1],
+        }
+        for name, mean in means.items()
+    ]
+    [row] = page.PARTS["figure5"]({"spreads": rows}).rows
+    assert row.agrees == agrees
+    assert "70% of members score above 0.6" in row.finding
+
+
 def test_the_last_hidden_layer_is_what_the_answers_are_made_of(pair):
     design = np.column_stack([pair.hidden, np.ones(len(pair.hidden))])
     left = pair.target.answers - design @ np.linalg.lstsq(design, pair.target.answers, rcond=None)[0]

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from papers.shapr import attribution, distributions, effectiveness, groups, measures, models, times
+from papers.shapr.data import SOURCES
 from papers.shapr.summaries import Summary, summarise
 from scipy.special import softmax
 from scipy.stats import ttest_rel
@@ -34,6 +35,23 @@ def test_what_was_trained_is_not_trained_again(pool, world, tmp_path, monkeypatc
     assert again.seconds == first.seconds > 0
     with pytest.raises(TypeError):  # other settings, other models
         models.world(pool, SOURCE, dataclasses.replace(setting, epochs=2), tmp_path)
+
+
+def test_sweeps_have_fewer_members_and_no_public_recipe(pool):
+    setting = models.Setting()
+    location = dataclasses.replace(pool, name="location30")
+    assert setting.fit_of(location).optimizer == "sgd"
+    assert setting.fit_of(pool) == setting.fit
+    assert setting.folder_name(location, 120) != dataclasses.replace(setting, public=()).folder_name(location, 120)
+    sweeps = setting.for_sweeps(5)
+    assert sweeps.fit_of(location) == setting.fit
+    assert (sweeps.repeats, dataclasses.replace(setting, repeats=2).for_sweeps(5).repeats) == (5, 2)
+    members = {name: (setting.members(source), sweeps.members(source)) for name, source in SOURCES.items()}
+    assert members["usps"] == (3000, 3000)
+    assert members["meps"] == (7500, 2000)
+    assert members["credit"] == (15_000, 2000)
+    assert members["census"] == (24_000, 2000)
+    assert members["mnist"][1] == 2000
 
 
 def test_models_that_began_otherwise_are_not_taken_for_these(pool, monkeypatch):

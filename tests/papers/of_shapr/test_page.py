@@ -89,6 +89,30 @@ def test_backdoors_of_images_have_a_section(real_data, monkeypatch, tmp_path):
     assert "nan" not in made.text
 
 
+def test_a_run_can_add_datasets_to_a_committed_result(monkeypatch, tmp_path):
+    monkeypatch.setattr(results, "FOLDER", tmp_path / "results")
+    assert results.others("noise", ["usps"], 5) == ({}, {}, 0.0)
+    rows = [{"dataset": "usps", "r": 0.1}, {"dataset": "meps", "r": 0.2}]
+    sizes = {"usps": {"members": 2000}, "meps": {"members": 2000}}
+    results.write("noise", "", sizes, {"count": 5, "unit": "targets"}, 12.3, {"sweep": rows, "correlations": rows[:1]})
+    kept, tables, seconds = results.others("noise", ["usps"], 5)
+    assert (kept, seconds) == ({"meps": {"members": 2000}}, 12.3)
+    assert tables == {"sweep": rows[1:], "correlations": []}
+    with pytest.raises(InputError, match="Run without --add"):
+        results.others("noise", ["usps"], 3)
+
+
+def test_sizes_name_the_datasets_with_fewer_members():
+    sizes = {"usps": {"members": 3000}, "credit": {"members": 2000}}
+    assert page._members(sizes) == "members: CREDIT 2,000 (paper 15,000), others as in the paper"
+    assert page._size(sizes) == "reduced"
+    sizes["credit"]["members"] = 15_000
+    assert (page._members(sizes), page._size(sizes)) == ("the paper's members", "full")
+    sizes["meps"] = {"members": 7500}
+    assert page._members(sizes) == "the paper's members; MEPS panel 21 (paper 19)"
+    assert page._size(sizes) == "other data"
+
+
 def test_times_are_of_the_datasets_that_are_there(real_data, monkeypatch, tmp_path):
     (tmp_path / "location30.npz").symlink_to(real_data("location30.npz"))
     monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
