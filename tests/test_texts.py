@@ -61,7 +61,7 @@ def test_every_form_of_texts_is_one_audit(model, form):
     expected = prepare(model, (x, y), (x_out, y_out))
     assert list(prepared.pool.x) == list(expected.pool.x)
     assert fingerprint(prepared.pool, prepared.hashes) == fingerprint(expected.pool, expected.hashes)
-    assert prepared.twins == expected.twins
+    assert prepared.duplicate_counts == expected.duplicate_counts
 
 
 @pytest.mark.slow

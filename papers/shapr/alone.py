@@ -55,13 +55,13 @@ def with_queries(view: OwnerView, module: Any, x: np.ndarray, labels: np.ndarray
 
 
 def _attacked(module: Any, x: np.ndarray, labels: np.ndarray, member: np.ndarray) -> dict[str, np.ndarray]:
-    logits = query(module, x)
-    entropy = np.stack([gl.models.SIGNALS["mentr"](logits, labels)] * 2)
+    signals = gl.models.signals_of_logits(query(module, x), labels)
+    entropy = np.stack([signals["mentr"]] * 2)
     distance = beyond(entropy, member, labels)
     return {
         "score": score(entropy, member, labels)[member],
         "calls": np.where(np.isnan(distance), np.nan, distance >= 0),
-        "right": gl.models.SIGNALS["correct"](logits, labels),
+        "right": signals["correct"],
     }
 
 

@@ -98,7 +98,7 @@ class World:
     def rotation(self) -> gl.attacks.Rotation:
         """Return each model in turn as the target, with all others as references."""
         signals = {
-            name: np.stack([gl.models.SIGNALS[name](logits, self.pool.y) for logits in self.logits])
+            name: np.stack([gl.models.signals_of_logits(logits, self.pool.y)[name] for logits in self.logits])
             for name in ("mentr", "margin", "correct")
         }
         return gl.attacks.Rotation(signals, self.member, self.pool.y)

@@ -62,7 +62,7 @@ def _margin(pool: Pool, member: np.ndarray) -> np.ndarray:
     logits = model.decision_function(pool.x)
     if logits.ndim == 1:
         logits = np.stack([np.zeros_like(logits), logits], axis=1)
-    return gl.models.SIGNALS["margin"](logits, pool.y)
+    return gl.models.signals_of_logits(logits, pool.y)["margin"]
 
 
 def _rate(pool: Pool, model: str, by_batch: np.ndarray, exposure: np.ndarray, best: float | None) -> Rate:

@@ -33,7 +33,7 @@ def test_few_records_are_not_sampled():
     assert len(case.of(parts_of_records)) == 1
     assert np.array_equal(case.of(sample), np.arange(len(case.records)))
     assert case.of(sampled_stand_ins) is case.stand_ins
-    assert sampling_sentences(None) == ()
+    assert sampling_sentences(None) == []
 
 
 def test_every_record_is_in_one_part(few_cells):

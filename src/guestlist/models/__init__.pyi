@@ -26,6 +26,7 @@ from .scales import Scale as Scale
 from .scales import Values as Values
 from .scales import as_scale as as_scale
 from .scales import row_blocks as row_blocks
+from .scales import signals_of_logits as signals_of_logits
 from .scales import signals_of_probabilities as signals_of_probabilities
 from .several_outputs import select_output as select_output
 from .stored_records import Scan as Scan

@@ -92,7 +92,19 @@ def in_blocks(
 
 
 def signals_of_logits(logits: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Return every signal of ``SIGNALS`` for one model's logits: name to (records,)."""
+    """Compute every signal of ``SIGNALS`` for one model's logits.
+
+    Args:
+        logits: (records, classes) outputs before the softmax.
+        labels: (records,) true class of each record, as an index.
+
+    Returns:
+        Name to (records,) values.
+
+    Examples:
+        >>> gl.models.signals_of_logits(np.array([[1.0, 0.0]]), np.array([0]))["margin"].tolist()
+        [1.0]
+    """
     logits = np.asarray(logits, dtype=np.float64)
     margins = margin(logits, labels)
     losses = np.logaddexp(0, -margins)
