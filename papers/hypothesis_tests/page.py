@@ -411,7 +411,7 @@ def _curves(result: dict) -> Part:
                 what="loss distributions; ROC curves",
                 size="other data",
                 detail="Location30 and MNIST instead of Purchase100; 1 target",
-                agrees=verdict(sum(holds), len(holds)),
+                agrees=OPEN,  # the paper prints no values, and this comparison was chosen after the run
                 finding=(
                     f"D has the largest area under the curve and the most concentrated losses, as in the paper, in "
                     f"{sum(holds)} of {len(holds)} comparisons on Location30."
