@@ -182,7 +182,10 @@ def test_a_missing_capability_is_reported(sides):
 
 def test_checkpoints_are_modules_and_more_than_one(network):
     _, course, *_ = network
-    for wrong, message in ((course[:1], "at least two modules; found Network"), ([course[0], "epoch-2.pt"], "no file epoch-2.pt")):
+    for wrong, message in (
+        (course[:1], "at least two modules; found Network"),
+        ([course[0], "epoch-2.pt"], "no file epoch-2.pt"),
+    ):
         with pytest.raises(InputError, match=message):
             gl.torch_target(course[-1], checkpoints=wrong)
 
