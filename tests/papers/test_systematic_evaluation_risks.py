@@ -286,19 +286,20 @@ def test_the_order_of_adv_reg_and_early_stopping_needs_two_standard_errors(adv_r
     assert [(row.where, row.agrees) for row in part.rows] == [("Table 2", agrees)]
 
 
-@pytest.mark.parametrize(("accuracies", "agrees"), [((40, 55), "yes"), ((20, 30), "no"), ((20, 45), "no")])
-def test_an_earlier_epoch_without_a_defence_reaches_the_accuracy_of_adv_reg(accuracies, agrees):
+@pytest.mark.parametrize(("accuracies", "reached"), [((40, 55), True), ((20, 30), False), ((20, 45), False)])
+def test_an_earlier_epoch_without_a_defence_reaches_the_accuracy_of_adv_reg(accuracies, reached):
     rows = [
         {"training": training, "epochs": epochs, "train_accuracy": 90.0, "test_accuracy": accuracy}
         for training, values in ((pairs.NO_DEFENCE, accuracies), (pairs.ADV_REG, (20, 40)))
         for epochs, accuracy in zip((1, 20), values, strict=True)
     ]
     [row] = page.PARTS["figure2"]({"epochs": rows}).rows
-    assert row.agrees == agrees
+    assert row.agrees == "open"
+    assert ("are reached at epoch" in row.finding) == reached
 
 
-@pytest.mark.parametrize(("defended", "agrees"), [(0.6, "yes"), (0.9, "no")])
-def test_defences_lower_the_risk_scores_of_members(defended, agrees):
+@pytest.mark.parametrize(("defended", "count"), [(0.6, 2), (0.9, 0)])
+def test_defences_lower_the_risk_scores_of_members(defended, count):
     means = {pairs.NO_DEFENCE: 0.8, pairs.ADV_REG: defended, subjects.AUTHORS: 0.8, subjects.AUTHORS_MEMGUARD: defended}
     rows = [
         {
@@ -311,7 +312,8 @@ def test_defences_lower_the_risk_scores_of_members(defended, agrees):
         for name, mean in means.items()
     ]
     [row] = page.PARTS["figure5"]({"spreads": rows}).rows
-    assert row.agrees == agrees
+    assert row.agrees == "open"
+    assert f"in {count} of 2 cases" in row.finding
     assert "70% of members score above 0.6" in row.finding
 
 
