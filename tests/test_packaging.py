@@ -9,6 +9,7 @@ import sys
 import tomllib
 import venv
 from dataclasses import dataclass
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +18,7 @@ import pytest
 import yaml
 from benchmarks.environments import lowest, requirements_of_extras
 from click.testing import CliRunner
+from packaging.requirements import Requirement
 
 import guestlist
 import without_extras
@@ -155,6 +157,20 @@ def dist(tmp_path_factory):
     return folder
 
 
+def core_dependencies() -> dict[str, Distribution]:
+    """Return the installed distributions that guestlist requires without extras, and those that they require."""
+    found: dict[str, Distribution] = {}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    remaining = list(project["dependencies"])
+    while remaining:
+        requirement = Requirement(remaining.pop())
+        applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        if applies and requirement.name not in found:
+            found[requirement.name] = distribution(requirement.name)
+            remaining += found[requirement.name].requires or []
+    return found
+
+
 @dataclass(frozen=True)
 class Environment:
     """An empty environment with guestlist and its pinned dependencies, without the variables of this process."""
@@ -165,14 +181,30 @@ class Environment:
     def bin(self) -> Path:
         return self.folder / ("Scripts" if os.name == "nt" else "bin")
 
+    def pip(self, *command: str | Path) -> subprocess.CompletedProcess:
+        return self.run(sys.executable, "-m", "pip", "--python", self.bin / "python", *command)
+
     def install(self, *requirements: str | Path) -> None:
         venv.create(self.folder)
         # Only modules that are imported need to be compiled.
-        pip = [sys.executable, "-m", "pip", "--python", self.bin / "python", "install", "--quiet", "--no-compile"]
-        installed = self.run(*pip, "--constraint", ROOT / "constraints.txt", *requirements)
+        options = ["--quiet", "--no-compile", "--constraint", ROOT / "constraints.txt"]
+        installed = self.pip("install", *options, *requirements)
         if installed.returncode and "No matching distribution" in installed.stderr:
             pytest.skip("no package registry can be reached to install the dependencies")
         assert installed.returncode == 0, installed.stderr
+
+    def install_with_linked_dependencies(self, wheel: Path) -> None:
+        """Install the wheel, and link its dependencies from the environment of the tests instead of downloading them."""
+        venv.create(self.folder)
+        asked = self.run(self.bin / "python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+        packages = Path(asked.stdout.strip())
+        for dependency in core_dependencies().values():
+            for name in {file.parts[0] for file in dependency.files} - {"..", "__pycache__"}:
+                (packages / name).symlink_to(dependency.locate_file(name))
+        installed = self.pip("install", "--quiet", "--no-deps", wheel)
+        assert installed.returncode == 0, installed.stderr
+        checked = self.pip("check")
+        assert checked.returncode == 0, checked.stdout
 
     def run(self, *command: str | Path, **variables: str) -> subprocess.CompletedProcess:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "GUESTLIST"))}
@@ -184,14 +216,18 @@ class Environment:
 @pytest.mark.slow
 @pytest.mark.wheel
 @pytest.mark.timeout(0)  # the duration of an installation depends on the machine and the network
-def test_the_wheel_in_an_empty_environment_runs_the_demo(dist, tmp_path):
+@pytest.mark.parametrize("dependencies", ["linked", pytest.param("downloaded", marks=pytest.mark.long)])
+def test_the_wheel_in_an_empty_environment_runs_the_demo(dist, dependencies, tmp_path):
     (sdist,) = dist.glob("guestlist-*.tar.gz")
     (wheel,) = dist.glob("guestlist-*.whl")
     twine = [sys.executable, "-m", "twine", "check", "--strict", sdist, wheel]
     described = subprocess.run(twine, capture_output=True, text=True)
     assert described.returncode == 0, described.stdout + described.stderr
     empty = Environment(tmp_path / "empty")
-    empty.install(wheel)
+    if dependencies == "linked":
+        empty.install_with_linked_dependencies(wheel)
+    else:
+        empty.install(wheel)
     python = empty.bin / "python"
     assert str(empty.folder) in empty.run(python, "-c", "import guestlist; print(guestlist.__file__)").stdout
     result = empty.run(empty.bin / "guestlist", "demo", "--quick", "--quiet", "--out", tmp_path / "demo")
