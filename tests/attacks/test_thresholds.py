@@ -85,11 +85,12 @@ def test_the_optimal_threshold_is_labelled_and_never_the_headline(tree, blobs):
 @pytest.mark.parametrize("digits", [np.float64, np.float32])
 @pytest.mark.parametrize("some", [2**20, 1])  # values that tell where the buckets lie
 @pytest.mark.parametrize("kind", ["smooth", "lumps", "infinite"])
-def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypatch, kind, some, digits):
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 30), marks=pytest.mark.long)], ids=repr)
+def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypatch, kind, some, digits, seeds):
     """Buckets against one sort of everything."""
     monkeypatch.setattr("guestlist._kernels.thresholds.MANY", 0)
     monkeypatch.setattr("guestlist._kernels.compiled_thresholds.SOME", some)
-    for seed in range(30):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         member = rng.random((4, 60)) < 0.5
         values = rng.normal(size=(4, 60)) * 10.0 ** rng.integers(-3, 4) + 0.7 * member
