@@ -12,12 +12,12 @@ import pandas as pd
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from tests.report.results_schema import results_schema
 
 from example_results import HOSTILE, hostile, leaking, predictions_only, quiet
 from guestlist import EXPORTS, Cover, InputError, Results
 from guestlist._report.assessment import ICO, REQUIREMENTS, assessment_rows
 from guestlist._report.exports import MLFLOW_FILES, escape_latex
-from guestlist._report.schema import results_schema
 from guestlist._report.sections.answer import verdict_text
 from guestlist._report.templates import plain
 from guestlist.cli import main

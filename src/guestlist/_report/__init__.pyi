@@ -17,6 +17,7 @@ from .experiment import answer as answer
 from .experiment import experiment_page as experiment_page
 from .experiment import game_description as game_description
 from .exports import EXPORTS as EXPORTS
+from .exports import SCHEMA_ID as SCHEMA_ID
 from .exports import latex as latex
 from .first_screen import FirstScreen as FirstScreen
 from .first_screen import first_screen_section as first_screen_section
@@ -32,7 +33,6 @@ from .page import render_page as render_page
 from .page import report_page as report_page
 from .page import with_features as with_features
 from .plots import Plots as Plots
-from .schema import SCHEMA_ID as SCHEMA_ID
 from .sections.answer import file_holder_sentences as file_holder_sentences
 from .sections.answer import verdict_sentences as verdict_sentences
 from .sections.answer import verdict_texts as verdict_texts

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from guestlist._findings import Results
+from guestlist._findings import FORMAT, Results
 from guestlist._report import (
     LOWER_BOUND,
-    SCHEMA_ID,
     assessment_rows,
     claim_sentences,
     diagnostics,
@@ -29,6 +28,8 @@ from guestlist._report import (
 from guestlist._report.first_screen import first_screen
 from guestlist._util import NO_NUMBER, decimal, for_spreadsheets, percent
 from guestlist.metrics import Estimate
+
+SCHEMA_ID = f"urn:guestlist:results:{FORMAT}"
 
 
 def _document(template: str, results: Results) -> str:

@@ -1,7 +1,7 @@
 """The JSON Schema of results.json, generated from the dataclasses of findings.
 
-The committed file ``results.schema.json`` is what ``python -m guestlist._report.schema`` prints. A test compares the two, so that
-a key or a column that is added by accident is noticed.
+The committed file ``results.schema.json`` is what ``python -m tests.report.results_schema`` prints. A test compares the two, so
+that a key or a column that is added by accident is noticed.
 """
 
 import collections.abc
@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from guestlist._findings import FORMAT, Results
+from guestlist._findings import Results
+from guestlist._report import SCHEMA_ID
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-SCHEMA_ID = f"urn:guestlist:results:{FORMAT}"
 WIDTH = 110  # characters in a line of the file
 NOT_IN_FILE = ("records", "folder")
 JSON_TYPES = {bool: "boolean", int: "integer", str: "string", type(None): "null"}
