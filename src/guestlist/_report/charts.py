@@ -118,8 +118,9 @@ class Chart:
 
 
 def diagonal(name: str = "guessing") -> Series:
-    """Return the diagonal, a dotted line from (0, 0) to (1, 1)."""
-    return Series(name, (0.0, 1.0), (0.0, 1.0), "quiet", line=1.2, dash="dot", hover=False)
+    """Return the diagonal, a dotted line from (0, 0) to (1, 1), with points for logarithmic axes."""
+    points = (0.0, *np.geomspace(1e-6, 1.0, 121).tolist())
+    return Series(name, points, points, "quiet", line=1.2, dash="dot", hover=False)
 
 
 def interval_ends(estimates: Sequence) -> tuple[Ends, ...]:
@@ -223,7 +224,6 @@ NARROW = 420.0
 LETTER = 6.4  # approximate width of a letter
 CAP = 3  # half the width of the caps of a thin interval
 Points = list[tuple[float, float]]
-FINE = 6.0  # distance between the points of a line that a logarithmic axis bends
 
 
 def draw_chart(chart: Chart) -> Markup:
@@ -347,36 +347,10 @@ def _drawn_points(canvas: Canvas, points: Points, offset: float = 0.0) -> Points
 
 
 def _path(canvas: Canvas, series: Series) -> str:
-    points = _finite_points(series)
+    points = _drawn_points(canvas, _finite_points(series), series.offset)
     if series.step:
-        return _joined(_stairs(_drawn_points(canvas, points, series.offset)))
-    return _joined(_drawn_points(canvas, _bent(canvas, points), series.offset))
-
-
-def _bent(canvas: Canvas, points: Points) -> Points:
-    """Insert points where a logarithmic axis bends a straight segment."""
-    if not (canvas.chart.x.log or canvas.chart.y.log) or not points:
-        return points
-    bent = [points[0]]
-    for (x0, y0), (x1, y1) in pairwise(points):
-        width = abs(canvas.across(x1) - canvas.across(x0))
-        height = abs(canvas.up(y1) - canvas.up(y0))
-        if width > 1 and height > 1:  # a horizontal or vertical segment stays straight
-            bent += _within(canvas, (x0, y0), (x1, y1), math.ceil(max(width, height) / FINE))
-        bent.append((x1, y1))
-    return bent
-
-
-def _within(canvas: Canvas, start, end, pieces: int) -> Points:
-    """Return points of a segment at equal distances on the drawing along its logarithmic axis."""
-    which = 0 if canvas.chart.x.log else 1
-    ends = (canvas.x, canvas.y)[which]
-    low, high = np.log(np.clip([start[which], end[which]], min(ends), max(ends)))
-    if start[which] == end[which]:
-        return []
-    values = np.exp(low + (high - low) * np.arange(pieces + 1) / pieces)
-    shares = np.clip((values - start[which]) / (end[which] - start[which]), 0.0, 1.0)
-    return [(start[0] + share * (end[0] - start[0]), start[1] + share * (end[1] - start[1])) for share in shares]
+        points = _stairs(points)
+    return _joined(points)
 
 
 def _stairs(points: Points, *, early: bool = False) -> Points:
