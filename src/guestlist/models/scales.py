@@ -230,8 +230,6 @@ class _ProbabilityTerms(NamedTuple):
 
 def _probability_terms(p: np.ndarray, labels: np.ndarray) -> _ProbabilityTerms:
     """Compute the terms with each logarithm taken once, since logarithms dominate the run time."""
-    if p.shape[1] == 2:
-        return _probability_terms_of_two(p, labels)
     others = _complement(p)
     log_p = _log(p)
     log_rest = _log(others)
@@ -240,28 +238,6 @@ def _probability_terms(p: np.ndarray, labels: np.ndarray) -> _ProbabilityTerms:
     terms[rows, labels] = -others[rows, labels] * log_p[rows, labels]
     return _ProbabilityTerms(
         p[rows, labels], log_p[rows, labels], log_rest[rows, labels], -row_sums(p * log_p), terms.sum(axis=1)
-    )
-
-
-def _probability_terms_of_two(p: np.ndarray, labels: np.ndarray) -> _ProbabilityTerms:
-    """Compute the terms of two classes with three logarithms; results are identical to the general case."""
-    second = labels == 1
-    true = np.where(second, p[:, 1], p[:, 0])
-    other = np.where(second, p[:, 0], p[:, 1])
-    on_top = _argmax(p) == labels
-    total = true + other
-    log_true = _log(true)
-    log_other = _log(other)
-    # The complement of the larger class is the other class; the complement of the other class is this difference.
-    not_other = total - np.where(on_top, other, true)
-    log_above = _log(not_other)
-    true_term = -np.where(on_top, other, not_other) * log_true
-    return _ProbabilityTerms(
-        true,
-        log_true,
-        np.where(on_top, log_other, log_above),
-        -(true * log_true + other * log_other),
-        true_term - other * np.where(on_top, log_above, log_true),
     )
 
 
