@@ -42,13 +42,13 @@ def evaluation_progress(progress: Progress | None, what: str = "Evaluating") -> 
 
 
 def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: float = 0.0) -> Iterable:
-    """Yield the items, with a bar in a terminal and one or two lines elsewhere (a log, a CI run).
+    """Yield the items, with a bar in a terminal after some seconds, and two lines elsewhere (a log, a CI run).
 
     Args:
         items: Iterable to report on.
         total: Number of items.
         what: Description of the work.
-        wait: Seconds of work before anything is shown; with a wait, only one line is shown outside a terminal.
+        wait: Seconds of work before a line is shown outside a terminal.
 
     Yields:
         The items, unchanged.
@@ -58,22 +58,16 @@ def show_progress(items: Iterable, *, total: int, what: str = "Training", wait: 
         6
     """
     console = _console()
-    if not console.is_terminal:
-        middle = max(1, total // 2)
-        reported_counts = {middle} if wait else {middle, total}
-        start = time.monotonic()
-
-        def show(done: int, line: str) -> None:
-            if done in reported_counts and time.monotonic() - start >= wait:
-                console.print(line, highlight=False)
-
-        yield from _lines(items, total, what, show)
-        return
-    if wait:
+    if console.is_terminal:
         yield from _delayed_bar(items, total, what, console)
         return
-    with _bar(console) as bar:
-        yield from bar.track(items, total=total, description=what)
+    start = time.monotonic()
+
+    def show(done: int, line: str) -> None:
+        if done in (max(1, total // 2), total) and time.monotonic() - start >= wait:
+            console.print(line, highlight=False)
+
+    yield from _lines(items, total, what, show)
 
 
 def interactive_progress(items: Iterable, *, total: int, what: str = "Training") -> Iterable:

@@ -19,7 +19,7 @@ from typing import Any
 
 from guestlist._collect.engines.engine import ONE_THREAD, Files, Task, compute_or_error, load_error, pickle_task
 from guestlist._store import temporary_folder
-from guestlist._util import extra, number, preserve_handlers, reason
+from guestlist._util import extra, integer, number, preserve_handlers, reason
 from guestlist.data import Data
 from guestlist.errors import AuditError
 
@@ -56,8 +56,7 @@ class Ray:
     num_gpus: float = 0
 
     def __post_init__(self):
-        if not isinstance(self.retries, int) or self.retries < 0:
-            raise ValueError(f"Expected retries={self.retries!r} to be an integer, 0 or more.")
+        integer("retries", self.retries)
         number("num_gpus", self.num_gpus, 0, ends="[)")
 
     def run(self, task: Task, numbers: Sequence[int], pool: Data, work: Path) -> Generator[Files]:
