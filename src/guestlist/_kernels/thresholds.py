@@ -133,13 +133,29 @@ def leave_block_out_thresholds(scores: np.ndarray, member: np.ndarray, block: np
     """
     if len(scores) * blocks <= MANY_CELLS:
         order = np.argsort(-scores)
-        ranked = scores[order]
-        inside = member[order]
-        parts = (block[order] != b for b in range(blocks))
-        return np.array([_best_or_nan(ranked[part], inside[part]) for part in parts])
+        return _thresholds_without_blocks(scores[order], member[order], block[order], blocks)
     from guestlist._kernels import compiled_thresholds  # imports numba
 
     return compiled_thresholds.leave_block_out_thresholds(scores, member, block, blocks)
+
+
+def _thresholds_without_blocks(ranked: np.ndarray, inside: np.ndarray, block: np.ndarray, blocks: int) -> np.ndarray:
+    """Return the best threshold of scores in falling order, for each block on the points of all other blocks."""
+    in_block = np.bincount(block, minlength=blocks)
+    members_in_block = np.bincount(block[inside], minlength=blocks)
+    n1 = inside.sum() - members_in_block
+    n0 = len(ranked) - in_block - n1
+    known = (n0 > 0) & (n1 > 0)
+    if not known.any():
+        return np.full(blocks, np.nan)
+    gain = np.where(inside, n0[:, None], -n1[:, None])
+    gain[block, np.arange(len(block))] = 0
+    np.cumsum(gain, axis=1, out=gain)
+    # No candidates are scores above all points of the other blocks, and all but the last of equal scores. The best
+    # candidate has a gain of at least 0.
+    gain[block[0], : np.argmax(block != block[0])] = -1
+    gain[:, np.flatnonzero(ranked[1:] == ranked[:-1])] = -1
+    return np.where(known, ranked[np.argmax(gain, axis=1)], np.nan)
 
 
 def _may_hold_the_best(sides: np.ndarray) -> np.ndarray:
