@@ -1,5 +1,8 @@
 """Command line: one command per stage. Heavy modules are imported by the command that needs them."""
 
+import atexit
+import gc
+
 import click
 
 from guestlist import __version__
@@ -47,3 +50,13 @@ for command in (
     demo,
 ):
     main.add_command(command)
+
+
+def run():
+    """Run the command line as a process of its own.
+
+    Loaded modules are no garbage, but the default settings search them often while they load, and again at the end.
+    """
+    gc.set_threshold(50_000, 20, 50)
+    atexit.register(gc.freeze)
+    main()

@@ -1,5 +1,5 @@
 """``python -m guestlist.cli``."""
 
-from guestlist.cli import main
+from guestlist.cli import run
 
-main()
+run()
