@@ -14,7 +14,7 @@ from guestlist._kernels.moments import moments
 from guestlist._views import Signals
 from guestlist.attacks import ATTACKS, prior_of
 from guestlist.attacks.likelihood import rmia_offline, tuned_a
-from guestlist.attacks.lira_bayes import trend
+from guestlist.attacks.lira_bayes import trend_over
 from guestlist.metrics import auc
 from guestlist.models import Probabilities
 from guestlist.testing import awkward_simulation, gaussian_simulation, target_of
@@ -102,7 +102,7 @@ def test_the_prior_of_variances_is_recovered_where_there_is_one(shape):
 def test_a_trend_is_followed_and_ends_level():
     rng = np.random.default_rng(0)
     at = rng.uniform(-3, 3, 4000)
-    fitted = trend(at, np.sin(at) + rng.normal(0, 0.1, 4000), at < 2)
+    fitted = trend_over(at, at < 2)(np.sin(at) + rng.normal(0, 0.1, 4000))
     within = (at > -2.8) & (at < 1.8)
     np.testing.assert_allclose(fitted[within], np.sin(at[within]), atol=0.06)
     assert np.ptp(fitted[at > 2]) == 0  # nothing is known there
@@ -110,9 +110,9 @@ def test_a_trend_is_followed_and_ends_level():
 
 def test_equal_records_and_few_of_them_have_a_level_trend():
     values = np.arange(150.0)
-    np.testing.assert_array_equal(trend(np.arange(150.0), values, values < 100), np.full(150, 49.5))
-    np.testing.assert_array_equal(trend(np.ones(150), values, values < 100), np.full(150, 49.5))
-    np.testing.assert_array_equal(trend(np.ones(3), np.ones(3), np.zeros(3, bool)), np.zeros(3))
+    np.testing.assert_array_equal(trend_over(np.arange(150.0), values < 100)(values), np.full(150, 49.5))
+    np.testing.assert_array_equal(trend_over(np.ones(150), values < 100)(values), np.full(150, 49.5))
+    np.testing.assert_array_equal(trend_over(np.ones(3), np.zeros(3, bool))(np.ones(3)), np.zeros(3))
 
 
 @pytest.mark.parametrize("shift", [3.0, 6.0])

@@ -84,7 +84,8 @@ def second_order(values: np.ndarray, source: np.ndarray, unit: np.ndarray, rng: 
     """
     limit = min(max(NUMBERS // max(len(unit), 1), 1), MAX_TERMS, PER_RECORD * len(unit))
     first, second = _pairs(values, source, limit, rng)
-    products = values[:, first] * values[:, second]
+    products = values[:, first]
+    products *= values[:, second]  # in place, as below: there are many
     return Terms(_standardised(np.hstack([products, _of_components(values)])), unit)
 
 
@@ -173,7 +174,9 @@ def _standardised(x: np.ndarray) -> np.ndarray:
     centred = x - x.mean(axis=0)
     deviation = centred.std(axis=0)
     varies = deviation > 1e-9
-    return np.asfortranarray(np.clip(centred[:, varies] / deviation[varies], -CLIP, CLIP))
+    scaled = centred[:, varies]
+    scaled /= deviation[varies]
+    return np.asfortranarray(np.clip(scaled, -CLIP, CLIP, out=scaled))
 
 
 # Penalties that are tried, as shares of the largest squared singular value.

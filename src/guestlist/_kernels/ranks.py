@@ -101,6 +101,9 @@ def tie_ends(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     positions = np.broadcast_to(np.arange(ordered.shape[1]), ordered.shape)
     starts = np.ones(ordered.shape, dtype=bool)
     starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    if starts.all():
+        positions = positions.copy()
+        return positions, positions
     first = np.maximum.accumulate(np.where(starts, positions, 0), axis=1)
     ends = np.ones(ordered.shape, dtype=bool)
     ends[:, :-1] = starts[:, 1:]

@@ -23,6 +23,7 @@ variances are exposed. A record on which all references agree counts in that fit
 its score finite.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -160,7 +161,7 @@ def _shared_variance(
     floor = np.maximum(VARIANCE_FLOOR * pooled, SMALLEST_VARIANCE)
     bias, noise = _log_chi_square(record_dof + 1)
     logs = np.log(np.maximum(squares / np.maximum(record_dof, 1), floor)) - bias
-    expected = np.where(known.any(axis=-1, keepdims=True), trend(centre, logs, known), np.log(floor))
+    expected = np.where(known.any(axis=-1, keepdims=True), trend_over(centre, known)(logs), np.log(floor))
     excess = np.where(known, np.square(logs - expected) - noise, 0.0).sum(axis=-1, keepdims=True)
     shape = _inverse_trigamma(excess / np.maximum(known.sum(axis=-1, keepdims=True), 1))
     # Many records share each of a few degrees of freedom.
@@ -182,12 +183,13 @@ def _shift(
         error: its variance.
         both: true for records with IN and OUT references; others take the prior.
     """
-    expected = trend(centre, observed, both)
+    trend = trend_over(centre, both)
+    expected = trend(observed)
     excess = np.square(observed - expected) - error
-    between_records = trend(centre, excess, both)
+    between_records = trend(excess)
     # The prior variance is the part of the differences between records beyond their standard error.
     in_bin = both.sum(axis=-1, keepdims=True) / _bins(both.sum(axis=-1, keepdims=True))
-    doubt = np.sqrt(trend(centre, np.square(excess - between_records), both) / np.maximum(in_bin, 1))
+    doubt = np.sqrt(trend(np.square(excess - between_records)) / np.maximum(in_bin, 1))
     prior = np.maximum(between_records - doubt, 0.0)
     reliability = prior / (prior + error)
     shrinkage = (1 - reliability) * (observed - expected)
@@ -196,25 +198,31 @@ def _shift(
     return np.maximum(shift, 0.0), np.where(both, reliability * error, prior)
 
 
-def trend(at: np.ndarray, values: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Return the mean of ``values`` as a function of ``at``: means over bins, linear between their centres.
+def trend_over(at: np.ndarray, known: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function from values to their mean as a function of ``at``: means over bins, linear between their centres.
 
     Args:
-        at, values: (records,), or (targets, records), each target with a separate trend.
+        at: (records,), or (targets, records), each target with a separate trend. The values have the same shape.
         known: true for records to include; without any, the trend is 0.
     """
     if at.ndim > 1:
-        return np.stack([trend(*rows) for rows in zip(at, values, known, strict=True)])
+        rows = [trend_over(*row) for row in zip(at, known, strict=True)]
+        return lambda values: np.stack([trend(row) for trend, row in zip(rows, values, strict=True)])
     if not known.any():
-        return np.zeros(at.shape)
+        return lambda values: np.zeros(at.shape)
     at = np.round(at, DIGITS)
     edges = np.unique(np.quantile(at[known], np.linspace(0, 1, int(_bins(known.sum())) + 1)))
     if len(edges) < 3:
-        return np.full(at.shape, values[known].mean())
+        return lambda values: np.full(at.shape, values[known].mean())
     bins = np.clip(np.searchsorted(edges, at[known], "right") - 1, 0, len(edges) - 2)
-    count, centres, means = (np.bincount(bins, weights, len(edges) - 1) for weights in (None, at[known], values[known]))
+    count, centres = (np.bincount(bins, weights, len(edges) - 1) for weights in (None, at[known]))
     filled = count > 0
-    return np.interp(at, centres[filled] / count[filled], means[filled] / count[filled])
+
+    def trend(values: np.ndarray) -> np.ndarray:
+        means = np.bincount(bins, values[known], len(edges) - 1)
+        return np.interp(at, centres[filled] / count[filled], means[filled] / count[filled])
+
+    return trend
 
 
 def _bins(records: np.ndarray) -> np.ndarray:
