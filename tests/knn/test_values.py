@@ -150,6 +150,19 @@ def test_without_ties_the_gap_kernel_equals_the_full_sort(function, features, pr
         assert np.abs(fast - full).mean() < 2e-3 * full.std()
 
 
+@pytest.mark.parametrize("blocks", [knn_shapley_blocks, knn_banzhaf_blocks])
+@pytest.mark.parametrize("features", [6, 40])
+def test_records_beyond_the_farthest_of_the_class_have_the_value_of_the_full_sort(blocks, features):
+    x, y, x_test, y_test = clouds(3000, 50, features=features)
+    y_test[-1] = 9
+    apart = 10.0 * (np.arange(4)[:, None] > 1)  # classes 0 and 1 overlap, as do 2 and 3
+    x, x_test = x + apart[y], x_test + apart[y_test.clip(max=3)]
+    got = stack_blocks(blocks(x, y, x_test, y_test))
+    full = stack_blocks(blocks(x, y, x_test, y_test, Knn(ties="index")))
+    np.testing.assert_allclose(got, full, rtol=0, atol=1e-13)
+    assert (full[y_test < 2][:, y > 1] == 0).all(), "the far classes are beyond"
+
+
 @pytest.mark.slow
 def test_a_tie_is_the_mean_over_orders_of_its_rows():
     """Shuffled rows with index ties average to averaged ties: the two tie rules meet by another road."""

@@ -5,6 +5,8 @@ import numpy as np
 
 INTERVALS_PER_EDGE = 6
 MOST_INTERVALS = 1 << 22  # float32 represents these counts exactly
+SAMPLE_STEP = 128
+RECORDS_PER_CHUNK = 32
 PAD = 3  # the two comparisons may read this far beyond the last edge
 U32_ONE = np.uint32(1)
 
@@ -37,21 +39,72 @@ def add_all_values(distances, matching, low, high, mass, moment, end, out):
         mass, moment, end: tables of the weights.
         out: shape (1, n) for sums over tests; (tests, n) for one row per test.
     """
-    n = distances.shape[1]
     slots, edges, ties, starts, counts, match, mismatch = _scratch(distances, high - low)
+    index = np.empty(distances.shape[1], np.uint32)
+    near = np.empty(distances.shape[1], distances.dtype)
     for t in range(len(distances)):
         row = distances[t]
         into = out[min(t, len(out) - 1)]
         n_edges = distinct_edges(matching[t], edges, ties)
-        fill_slots(row, edges, n_edges, starts, slots)
-        _count(slots, low, high, n_edges, counts)
-        _values_of_slots(n, n_edges, ties, counts[0], mass, moment, end, match, mismatch)
-        for i in range(low):
-            into[i] += mismatch[slots[i]]
-        for i in range(low, high):
-            into[i] += match[slots[i] >> U32_ONE]
-        for i in range(high, n):
-            into[i] += mismatch[slots[i]]
+        farthest = edges[max(n_edges - 1, 0)]  # infinite without an edge
+        if _is_mostly_beyond(row, farthest):
+            # Records beyond the farthest matching record have the value 0.
+            before = _keep_within(row, 0, low, farthest, 0, index, near)
+            stop = _keep_within(row, low, high, farthest, before, index, near)
+            n_near = _keep_within(row, high, len(row), farthest, stop, index, near)
+            fill_slots(near[:n_near], edges, n_edges, starts, slots)
+            _count(slots[:n_near], before, stop, n_edges, counts)
+            _values_of_slots(n_near, n_edges, ties, counts[0], mass, moment, end, match, mismatch)
+            for i in range(before):
+                into[index[i]] += mismatch[slots[i]]
+            for i in range(before, stop):
+                into[index[i]] += match[slots[i] >> U32_ONE]
+            for i in range(stop, n_near):
+                into[index[i]] += mismatch[slots[i]]
+        else:
+            fill_slots(row, edges, n_edges, starts, slots)
+            _count(slots, low, high, n_edges, counts)
+            _values_of_slots(len(row), n_edges, ties, counts[0], mass, moment, end, match, mismatch)
+            for i in range(low):
+                into[i] += mismatch[slots[i]]
+            for i in range(low, high):
+                into[i] += match[slots[i] >> U32_ONE]
+            for i in range(high, len(row)):
+                into[i] += mismatch[slots[i]]
+
+
+@numba.njit(inline="always")
+def _is_mostly_beyond(row, farthest):
+    """Estimate from every ``SAMPLE_STEP``-th record whether most records are farther than ``farthest``."""
+    within = 0
+    for i in range(0, len(row), SAMPLE_STEP):
+        within += row[i] <= farthest
+    return 2 * SAMPLE_STEP * within < len(row)
+
+
+@numba.njit(nogil=True, cache=True)
+def _keep_within(row, start, stop, farthest, kept, index, near):
+    """Append the records from ``start`` to ``stop`` that are at most ``farthest`` away; return the new number kept.
+
+    Args:
+        row: (n,) squared distances.
+        start, stop: the slice of ``row`` to search.
+        farthest: largest distance of a matching record.
+        kept: number of records kept so far.
+        index, near: (n,) receive the positions and distances of the kept records.
+    """
+    for first in range(start, stop, RECORDS_PER_CHUNK):
+        chunk = row[first : min(first + RECORDS_PER_CHUNK, stop)]
+        # Most chunks have no near record, and this test processes many records at a time.
+        within = np.uint8(0)
+        for distance in chunk:
+            within |= np.uint8(distance <= farthest)
+        if within:
+            for i in range(len(chunk)):
+                index[kept] = first + i
+                near[kept] = chunk[i]
+                kept += chunk[i] <= farthest
+    return kept
 
 
 @numba.njit(nogil=True, cache=True)

@@ -187,8 +187,9 @@ def make_pool(x, y, knn: Knn) -> Pool:
     by_content = canonical_order(x)
     order = by_content[np.argsort(codes[by_content], kind="stable")]
     starts = np.searchsorted(codes[order], np.arange(len(classes) + 1))
-    distances = squared_distances(x[order], precision=knn.precision)
-    return Pool(x=x[order], codes=codes[order], starts=starts, order=order, classes=classes, distances=distances)
+    x = x[order]
+    distances = squared_distances(x, precision=knn.precision)
+    return Pool(x=x, codes=codes[order], starts=starts, order=order, classes=classes, distances=distances)
 
 
 def block_values(
