@@ -142,6 +142,25 @@ def fixed_headline_table() -> str:
     return "\n".join(rows)
 
 
+def few_by_dataset_table() -> str:
+    """Return on which datasets ``lira_bayes`` reaches .9 of the best attack's TPR with 4 and 8 references, over models."""
+    measured = json.loads((ROOT / "benchmarks" / "attacks" / "strength.json").read_text("utf-8"))
+    tpr = measured["columns"].index("tpr@0.01")
+    counts = ("4", "8")
+    heads = [f"{head}, {count} references" for count in counts for head in ("mean share", "at least .9")]
+    rows = [f"| dataset | {' | '.join(heads)} |", "| --- " * (1 + len(heads)) + "|"]
+    for dataset, models in measured["attacks"].items():
+        cells = []
+        for count in counts:
+            best = [max(attack[tpr] for attack in model[count].values()) for model in models.values()]
+            rates = [model[count]["lira_bayes"][tpr] for model in models.values()]
+            shares = [rate / most for rate, most in zip(rates, best, strict=True)]
+            close = sum(share >= 0.9 for share in shares)
+            cells += [f"{sum(shares) / len(shares):.2f}", f"{close} of {len(shares)}"]
+        rows.append(f"| {dataset} | {' | '.join(cells)} |")
+    return "\n".join(rows)
+
+
 def waiting_table() -> str:
     """Return the time of commands that people wait for, next to ``guestlist --help``."""
     rows = ["| command | CPU seconds | CPU time / `--help` |", "| --- " * 3 + "|"]
@@ -266,6 +285,7 @@ TABLES = {
     "collection": collection_table,
     "load": load_table,
     "fixed_headline": fixed_headline_table,
+    "few_by_dataset": few_by_dataset_table,
     "waiting": waiting_table,
     "few_references": few_references_table,
     "minutes": minutes_table,
