@@ -46,6 +46,12 @@ def ours_fast(x, y, x_test, y_test, k, threads):
     return knn_shapley(x, y, x_test, y_test, Knn(k, precision="fast"), n_jobs=threads)
 
 
+def ours_fast_overlapping(x, y, x_test, y_test, k, threads):
+    """Permute the labels, so that the classes overlap and no record is beyond the farthest of a class."""
+    rng = np.random.default_rng(0)
+    return ours_fast(x, rng.permutation(y), x_test, rng.permutation(y_test), k, threads)
+
+
 def ours_index(x, y, x_test, y_test, k, threads):
     from guestlist.knn import Knn, knn_shapley
 
@@ -89,6 +95,24 @@ def product(x, y, x_test, y_test, k, threads):
     out = np.empty((blocks[0].stop, len(x)), dtype=np.float32)
     for block in blocks:
         np.matmul(rows[block], columns, out=out[: block.stop - block.start])
+    return np.zeros(len(x))
+
+
+def sorted_distances(x, y, x_test, y_test, k, threads):
+    """Compute what ``ours_fast`` needs before its kernel: distances, and those of each test record's class sorted."""
+    from guestlist.knn import Knn
+    from guestlist.knn.distances import Buffers, label_runs, split_blocks
+    from guestlist.knn.pool import make_pool
+
+    pool = make_pool(x, y, Knn(k, precision="fast"))
+    codes = pool.label_codes(y_test)
+    buffers = Buffers()
+    for block in split_blocks(len(x_test), len(x)):
+        by_label = np.argsort(codes[block], kind="stable")
+        out = buffers.matrix(len(by_label), len(x), pool.distances.dtype)
+        pool.distances.fill(x_test[block][by_label], out)
+        for code, run in label_runs(codes[block][by_label]):
+            np.sort(out[run, slice(*pool.slice_of(code))], axis=1)
     return np.zeros(len(x))
 
 
@@ -177,12 +201,14 @@ def _stub_opendataval():
 METHODS = [
     ours,
     ours_fast,
+    ours_fast_overlapping,
     ours_index,
     ours_waka,
     ours_self_waka,
     ours_likelihood_ratio,
     ours_improbable,
     product,
+    sorted_distances,
     distances,
     numpy_loop,
     waka_algorithm,
