@@ -53,9 +53,9 @@ for command in (
 
 
 def run():
-    """Run the command line as a process of its own.
+    """Run the command line in a separate process, with fewer garbage collections.
 
-    Loaded modules are no garbage, but the default settings search them often while they load, and again at the end.
+    By default, Python searches loaded modules for garbage many times while they load, and again when it ends. They have none.
     """
     gc.set_threshold(50_000, 20, 50)
     atexit.register(gc.freeze)
