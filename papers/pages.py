@@ -43,6 +43,8 @@ class Row:
         finding: a sentence with our numbers and the published ones.
         cause: why they differ, where a committed experiment shows it.
         results: names of the committed results.
+        largest: whether a row that is not "full" has the largest possible size: it uses all records that are available,
+            or the paper's size takes more than two hours on two cores.
     """
 
     where: str
@@ -53,6 +55,7 @@ class Row:
     finding: str = ""
     cause: str = ""
     results: tuple[str, ...] = ()
+    largest: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,15 @@ def compose(texts: Texts, parts: Sequence[Part], runs: Mapping[str, dict]) -> Pa
     tables["tables.csv"] = tables_csv(tables)
     sections = [part.text for part in parts if part.text]
     text = "\n".join(
-        [f"# {texts.title}\n", texts.introduction, summary(rows), *sections, texts.setting, _data(texts.paper)]
+        [
+            f"# {texts.title}\n",
+            texts.introduction,
+            summary(rows),
+            findings(rows),
+            *sections,
+            texts.setting,
+            _data(texts.paper),
+        ]
     )
     pictures = {name: content for part in parts for name, content in part.pictures.items()}
     seconds = {name: result["seconds"] for name, result in runs.items()}
@@ -150,15 +161,31 @@ def verdict(holding: int, total: int) -> Agreement:
 
 def summary(rows: Iterable[Row]) -> str:
     """Return the opening lines: what agrees with the paper, what does not, and why."""
-    grouped: dict[str, list[str]] = {AGREES: [], EXPLAINED: [], UNEXPLAINED: [], UNDECIDED: []}
+    lines = ["## Summary\n"]
+    for heading, chosen in _by_heading(rows).items():
+        if heading == EXPLAINED:
+            lines += [f"- **{heading}** {row.where}. {row.cause}" for row in chosen]
+        else:
+            lines.append(f"- **{heading}** {'; '.join(row.where for row in chosen)}.")
+    return "\n".join([*lines, ""])
+
+
+def findings(rows: Iterable[Row]) -> str:
+    """Return tables of our results and the published ones, by agreement."""
+    parts = ["## Findings\n"]
+    for heading, chosen in _by_heading(rows).items():
+        columns = {heading.removesuffix(":"): lambda row: row.where, "result": lambda row: row.finding}
+        parts += [table(chosen[start : start + MAX_ROWS], columns) for start in range(0, len(chosen), MAX_ROWS)]
+    return "\n".join(parts)
+
+
+def _by_heading(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Return the rows that were run, by the heading that they belong to."""
+    grouped: dict[str, list[Row]] = {AGREES: [], EXPLAINED: [], UNEXPLAINED: [], UNDECIDED: []}
     for row in rows:
         if row.agrees:
-            grouped[_heading(row)].append(f"- {row.where}: {' '.join(filter(None, (row.finding, row.cause)))}")
-    lines = ["## Summary\n"]
-    for heading, findings in grouped.items():
-        if findings:
-            lines += [f"**{heading}**\n", *findings, ""]
-    return "\n".join(lines)
+            grouped[_heading(row)].append(row)
+    return {heading: chosen for heading, chosen in grouped.items() if chosen}
 
 
 def _heading(row: Row) -> str:

@@ -53,6 +53,11 @@ class Source:
     members: int
     tests: int
 
+    @property
+    def most_members(self) -> int:
+        """Largest number of members, up to the paper's, that leaves the same number of non-members."""
+        return min(self.members, (self.members + self.tests) // 2)
+
 
 def load(name: str) -> Pool:
     """Load all records of a dataset."""

@@ -22,6 +22,7 @@ from papers.location import sgd
 from papers.shapr.data import Pool, Source, drawn
 
 SWEEP_FULL = 3000  # datasets with at most this number of members have the paper's size in changed trainings
+SWEEP_MEMBERS = 2000  # members of the others in changed trainings
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Setting:
     epochs: int = 20
     batch_size: int = 64
     full: int = 24_000
-    max_members: int = 2000
+    max_members: int = 35_000
     public: tuple[str, ...] = ("location30",)
     models: tuple[tuple[int, int], ...] = ((1000, 33), (3000, 17), (60_000, 11))
     repeats: int = 10
@@ -62,8 +63,14 @@ class Setting:
 
     def for_sweeps(self, repeats: int) -> Setting:
         """Return the setting of changed trainings, of which a dataset has dozens: fewer members, and no references."""
-        full = min(self.full, SWEEP_FULL)
-        return replace(self, full=full, public=(), repeats=min(self.repeats, repeats), models=((60_000, 1),))
+        return replace(
+            self,
+            full=min(self.full, SWEEP_FULL),
+            max_members=min(self.max_members, SWEEP_MEMBERS),
+            public=(),
+            repeats=min(self.repeats, repeats),
+            models=((60_000, 1),),
+        )
 
     def folder_name(self, pool: Pool, size: int) -> str:
         """Return the name of the folder of these models: unique to the setting and to the initialisation of parameters."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import log2, log10, sqrt
 
 from papers.pages import NO, YES, Page, Part, Row, Size, Texts, compose, csv_table, existing, image, verdict
@@ -14,6 +14,7 @@ from papers.shapr.backdoors import LABEL, TRIGGER
 from papers.shapr.comparison import direction, effect
 from papers.shapr.data import SOURCES
 from papers.shapr.measures import FIRST, SCORE, SELF_SHADOW
+from papers.shapr.models import SWEEP_FULL, SWEEP_MEMBERS
 from papers.shapr.noise import CLEAN, KNOWN, MIXED, NOISY, QUERIES, TRAINED
 from papers.shapr.published import (
     ACCURACY,
@@ -28,15 +29,17 @@ from papers.shapr.removal import HIGHEST, RANDOM
 from papers.shapr.results import read
 
 Results = Mapping[str, dict]
+GROUPED = {dataset for dataset, _, _ in GROUPS}  # datasets of Table IX
 POINTS = 5.0  # accuracies that differ by at most this count as equal, in percentage points
 INTRODUCTION = """Duddu et al. propose the exact K-NN Shapley value of a member (SHAPr) as its privacy risk; above 0 it is at risk.
 They compare it with the privacy risk score of Song & Mittal, at risk above 0.5.
 A risk metric is judged by how well it predicts which members an attack identifies.
 """  # noqa: E501
-SETTING = """## Setting
+SETTING = f"""## Setting
 
 - The network is the paper's (1024-512-256-128, tanh). The paper does not state its training; we use AdamW for 20 epochs. LOCATION in Tables III, IV, V and VIII has the public recipe of MemGuard's code (SGD, 200 epochs).
 - Ten targets per dataset train on random halves of one pool; all models are references. Tests over targets hold for these records.
+- Targets with changed training (Figures 1, 2, 6 and 7, Tables VII and X) have at most {SWEEP_MEMBERS:,} members, or the paper's number up to {SWEEP_FULL:,}.
 - SHAPr uses the first layer. Modified entropy takes its thresholds from the target itself, as in the paper.
 - "Better" is a paired t-test over targets at 0.05; for the paper, Welch's test on its printed means.
 - FLOWER has 256 features (paper 2,048). MEPS is panel 21 (paper 19).
@@ -54,6 +57,8 @@ QUERY_LABELS = {
     KNOWN: "attacker queries original records",
     MIXED: "attacker queries original records, score reads noisy ones",
 }
+DIFFERENT = {"meps": "MEPS panel 21 (paper 19)", "flowers": "FLOWER 256 features (paper 2,048)"}
+SPRS_DATASETS = "LOCATION, PURCHASE, TEXAS"  # of Figures 1 and 2 in the paper
 NEAR = 0.05  # difference between mean SHAPr and test accuracy that counts as small
 TEXTS = Texts("shapr", "Duddu et al. (2022): SHAPr", INTRODUCTION, SETTING, NOT_RUN)
 
@@ -76,22 +81,39 @@ def _members(sizes: Mapping[str, dict]) -> str:
     Args:
         sizes: dataset to its sizes.
     """
-    smaller = [
-        f"{SOURCES[name].paper} {size['members']:,} (paper {SOURCES[name].members:,})"
-        for name, size in sizes.items()
-        if size["members"] < SOURCES[name].members
-    ]
+    smaller = []
+    for name, size in sizes.items():
+        source = SOURCES[name]
+        if size["members"] < source.members:
+            reason = "half of all records; " if size["members"] == source.most_members else ""
+            smaller.append(f"{source.paper} {size['members']:,} ({reason}paper {source.members:,})")
     members = f"members: {', '.join(smaller)}" if smaller else "the paper's members"
     if smaller and len(smaller) < len(sizes):
         members += ", others as in the paper"
-    return members + ("; MEPS panel 21 (paper 19)" if "meps" in sizes else "")
+    return members + "".join(f"; {difference}" for name, difference in DIFFERENT.items() if name in sizes)
 
 
-def _size(sizes: Mapping[str, dict]) -> Size:
-    """Return "reduced" where a dataset has fewer members than in the paper; the paper's MEPS is not available."""
+def _size(sizes: Mapping[str, dict], expected: Iterable[str] = ()) -> tuple[Size, bool]:
+    """Return the size of a row, and whether no larger one is possible.
+
+    Args:
+        sizes: dataset to its sizes.
+        expected: datasets of the paper that are available.
+    """
+    if not set(expected) <= set(sizes) or any(
+        size["members"] < SOURCES[name].most_members for name, size in sizes.items()
+    ):
+        return "reduced", False
+    if set(DIFFERENT) & set(sizes):
+        return "other data", True
     if any(size["members"] < SOURCES[name].members for name, size in sizes.items()):
-        return "reduced"
-    return "other data" if "meps" in sizes else "full"
+        return "reduced", True
+    return "full", False
+
+
+def _has_papers_location(result: dict) -> bool:
+    """Return whether LOCATION has the paper's size: the only dataset of Figures 1 and 2 that is available."""
+    return result["sizes"].get("location30", {"members": 0})["members"] == SOURCES["location30"].members
 
 
 def _sizes(datasets: Results) -> dict[str, dict]:
@@ -101,6 +123,7 @@ def _sizes(datasets: Results) -> dict[str, dict]:
 def _effects(datasets: Results) -> Part:
     """Tables III to V: SHAPr and the risk score against two attacks."""
     rows, panels = [], []
+    size, largest = _size(_sizes(datasets), SOURCES)
     for title, (attack, measure, paper) in comparison.TABLES.items():
         same, opposite, _ = comparison.winners(datasets, title)
         tail = f", the opposite on {', '.join(opposite)}" if opposite else ""
@@ -109,7 +132,8 @@ def _effects(datasets: Results) -> Part:
             Row(
                 where=title,
                 what=f"{metric} of SHAPr and the risk score against {'modified entropy' if attack == SELF_SHADOW else 'LiRA'}",
-                size=_size(_sizes(datasets)),
+                size=size,
+                largest=largest,
                 detail=_members(_sizes(datasets)),
                 agrees=verdict(len(same), len(datasets)),
                 finding=f"the paper's winner on {len(same)} of {len(datasets)} datasets{tail}.",
@@ -163,10 +187,12 @@ def _table8(datasets: Results) -> Part:
     far = [
         f"{name} {value:.1f} (published {ACCURACY[name][0]:.1f})" for name, value in tests.items() if name not in within
     ]
+    size, largest = _size(_sizes(datasets), SOURCES)
     row = Row(
         where="Table VIII",
         what="test accuracy of the targets, accuracy of the attack",
-        size=_size(_sizes(datasets)),
+        size=size,
+        largest=largest,
         detail=_members(_sizes(datasets)),
         agrees=verdict(len(within), len(tests)),
         finding=f"test accuracy is within {POINTS:.0f} points on {len(within)} of {len(tests)} datasets"
@@ -226,11 +252,13 @@ def _table9(datasets: Results) -> Part:
     with_attack = sum(direction(second["shapr"]) == direction(second["accuracy"]) for _, second in pairs)
     with_test = sum(direction(second["shapr"]) == direction(second["test"]) for _, second in pairs)
     sizes = _sizes({name: result for name, result in datasets.items() if result["groups"]})
+    size, largest = _size(sizes, [name for name, source in SOURCES.items() if source.paper in GROUPED])
     summary_rows = (
         Row(
             where="Table IX",
             what="attack accuracy by group",
-            size=_size(sizes),
+            size=size,
+            largest=largest,
             detail=_members(sizes),
             agrees=verdict(same, len(pairs)),
             finding=(
@@ -242,7 +270,8 @@ def _table9(datasets: Results) -> Part:
         Row(
             where="Figure 3",
             what="SHAPr by group",
-            size=_size(sizes),
+            size=size,
+            largest=largest,
             detail=_members(sizes),
             agrees=verdict(with_attack, len(pairs)),
             finding=f"SHAPr follows the attack's accuracy in {with_attack} of {len(pairs)} comparisons (paper: all).",
@@ -271,7 +300,8 @@ def _table9(datasets: Results) -> Part:
         )
     name = "shapr_groups.svg"
     alternative = (
-        "Accuracy of modified entropy on groups by sex and race of three datasets: ours and the published values."
+        f"Accuracy of modified entropy on groups by sex and race of {', '.join(_names(sizes))}: ours and the published "
+        "values."
     )
     text = "## Groups (Table IX, Figure 3)\n\n" + image(
         name, alternative, "Balanced accuracy on members and non-members of a group. Bars: one standard deviation."
@@ -292,10 +322,12 @@ def _distributions(datasets: Results) -> Part:
         return Part()
     values = {(row["dataset"], row["risk"]): row["values"] for row in rows}
     finer = sum(values[dataset, FIRST] > values[dataset, SCORE] for dataset in _names(datasets))
+    size, largest = _size(_sizes(datasets), SOURCES)
     row = Row(
         where="Figures 4 and 5",
         what="distributions of SHAPr and the risk score",
-        size=_size(_sizes(datasets)),
+        size=size,
+        largest=largest,
         detail=_members(_sizes(datasets)),
         agrees=verdict(finer, len(datasets)),
         finding=f"SHAPr has more distinct values than the risk score on {finer} of {len(datasets)} datasets.",
@@ -338,11 +370,15 @@ def _times(result: dict) -> Part:
     rows = [row for row in result["timings"] if row["what"] == "SHAPr"]
     factors = [SECONDS[SOURCES[row["dataset"]].paper] / row["seconds"] for row in rows]
     (naive,) = result["leave_one_out"]
+    sizes = {row["dataset"]: {"members": row["members"]} for row in rows}
+    fewer = any(row["members"] < SOURCES[row["dataset"]].members for row in rows)
+    size, largest = ("reduced", False) if fewer else _size(sizes, SOURCES)
     row = Row(
         where="Table VI",
         what="time of SHAPr",
-        size="full",
-        detail="two threads; the paper has eight cores",
+        size=size,
+        largest=largest,
+        detail=f"two threads; the paper has eight cores; {_members(sizes)}",
         agrees=YES if min(factors) > 1 else NO,
         finding=(
             f"SHAPr takes 1/{min(factors):,.0f} to 1/{max(factors):,.0f} of the published time. Leave-one-out of "
@@ -376,10 +412,12 @@ def _attribution(result: dict) -> Part:
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     layers = "the last layer and all layers" if any(ALL_LAYERS in row["risk"] for row in rows) else "the last layer"
     below = sum(direction(row["recall"]) == "lower" for row in rows)
+    size, largest = _size(result["sizes"], SOURCES)
     row = Row(
         where="Table VII",
         what="recall of influence functions and TracIn",
-        size="reduced",
+        size=size,
+        largest=largest,
         detail=f"{len(datasets)} of 10 datasets; {result['repeats']['count']} targets (paper 10); {layers}; "
         f"{_members(result['sizes'])}",
         agrees=verdict(below, len(rows)),
@@ -405,7 +443,8 @@ def _regularisation(result: dict) -> Part:
         where="Figure 1",
         what="L2 regularisation",
         size="other data",
-        detail=f"{names} (paper: LOCATION, PURCHASE, TEXAS); {result['repeats']['count']} targets",
+        largest=_has_papers_location(result),
+        detail=(f"{names} (paper: {SPRS_DATASETS}); {result['repeats']['count']} targets; {_members(result['sizes'])}"),
         agrees=verdict(lower, len(rows)),
         finding=(
             f"the paper's mean SHAPr decreases with the penalty; ours is lower at {lower} and higher at {higher} of "
@@ -463,8 +502,12 @@ def _removal(result: dict) -> Part:
     row = Row(
         where="Figure 2",
         what="removal of members with high SHAPr",
-        size="reduced",
-        detail=f"LOCATION only; {result['repeats']['count']} targets",
+        size="other data",
+        largest=_has_papers_location(result),
+        detail=(
+            f"{', '.join(_names(result['sizes']))} (paper: {SPRS_DATASETS}); {result['repeats']['count']} targets; "
+            f"{_members(result['sizes'])}"
+        ),
         agrees=NO if consistent else YES,
         finding=(
             f"SHAPr of the remaining members has {'a' if consistent else 'no'} consistent trend (paper: none). The "
@@ -497,11 +540,13 @@ def _noise(result: dict) -> Part:
     rises = sum(direction(cells[name, largest, CLEAN, TRAINED]["shapr"]) == "higher" for name in datasets)
     falls = sum(direction(cells[name, largest, NOISY, TRAINED]["shapr"]) == "lower" for name in datasets)
     detail = f"{len(datasets)} of 10 datasets; {result['repeats']['count']} targets each; {_members(result['sizes'])}"
+    size, largest = _size(result["sizes"], SOURCES)
     summary_rows = (
         Row(
             where="Table X, SHAPr",
             what="correlation of SHAPr with the attack under FGSM noise",
-            size="reduced",
+            size=size,
+            largest=largest,
             detail=detail,
             agrees=verdict(same("shapr", KNOWN), len(datasets)),
             finding=(
@@ -514,7 +559,8 @@ def _noise(result: dict) -> Part:
         Row(
             where="Table X, risk score",
             what="correlation of the risk score with the attack",
-            size="reduced",
+            size=size,
+            largest=largest,
             detail=detail,
             agrees=verdict(same("score", MIXED), len(datasets)),
             finding=(
@@ -526,7 +572,8 @@ def _noise(result: dict) -> Part:
         Row(
             where="Figures 6 and 7",
             what="SHAPr of the noisy and the clean half",
-            size="reduced",
+            size=size,
+            largest=largest,
             detail=detail,
             agrees=verdict(falls, len(datasets)),
             finding=(

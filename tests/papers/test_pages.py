@@ -17,6 +17,7 @@ from papers.results import expected
 from papers import overview
 
 AGAIN = "run: python -m papers --pages"
+MOST_SUMMARY_LINES = 10
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +72,9 @@ def test_the_overview_is_short(pages):
 @pytest.mark.parametrize("paper", overview.PAPERS)
 def test_a_page_starts_with_what_agrees_and_has_at_least_four_pictures(pages, paper):
     page = pages[paper]
-    assert page.text.index("## Summary") < page.text.index("![")
+    opening = page.text[: page.text.index("## Findings")]
+    assert page.text.index("## Summary") < page.text.index("## Findings") < page.text.index("![")
+    assert 1 <= sum(line.startswith("- ") for line in opening.splitlines()) <= MOST_SUMMARY_LINES
     assert len(page.pictures) >= 4
     assert all(alternative.endswith(".") for alternative in re.findall(r"!\[([^]]*)\]", page.text))
 
@@ -89,11 +92,17 @@ def test_rows_are_counted_at_the_top(pages):
 
 def test_a_disagreement_without_an_experiment_is_open(pages):
     for page in pages.values():
-        groups = dict(re.findall(r"^\*\*(.+)\*\*\n\n((?:- .*\n)+)", page.text, re.MULTILINE))
+        opening, _, tables = page.text.partition("## Findings\n")
+        groups = dict(re.findall(r"^\| (.+) \| result \|\n\| --- .*\n((?:\|.*\n)+)", tables, re.MULTILINE))
         for row in (row for row in page.rows if row.agrees == "no"):
-            lines = groups[EXPLAINED if row.cause else UNEXPLAINED].splitlines()
-            [line] = [line for line in lines if line.startswith(f"- {row.where}: ")]
-            assert line.endswith(row.cause or row.finding)
+            heading = EXPLAINED if row.cause else UNEXPLAINED
+            assert f"| {row.where} | {row.finding} |" in groups[heading.removesuffix(":")].splitlines()
+            lines = [line.removeprefix(f"- **{heading}** ") for line in opening.splitlines() if heading in line]
+            if row.cause:
+                assert f"{row.where}. {row.cause}" in lines
+            else:
+                [line] = lines
+                assert row.where in line.removesuffix(".").split("; ")
 
 
 def test_a_verdict_is_open_between_half_and_most():

@@ -105,12 +105,64 @@ def test_a_run_can_add_datasets_to_a_committed_result(monkeypatch, tmp_path):
 def test_sizes_name_the_datasets_with_fewer_members():
     sizes = {"usps": {"members": 3000}, "credit": {"members": 2000}}
     assert page._members(sizes) == "members: CREDIT 2,000 (paper 15,000), others as in the paper"
-    assert page._size(sizes) == "reduced"
+    assert page._size(sizes) == ("reduced", False)
     sizes["credit"]["members"] = 15_000
-    assert (page._members(sizes), page._size(sizes)) == ("the paper's members", "full")
+    assert (page._members(sizes), page._size(sizes)) == ("the paper's members", ("full", False))
+    assert page._size(sizes, ["usps", "credit", "mnist"]) == ("reduced", False), "one dataset was not run"
+    sizes["mnist"] = {"members": 35_000}
+    assert page._members(sizes) == "members: MNIST 35,000 (half of all records; paper 60,000), others as in the paper"
+    assert page._size(sizes) == ("reduced", True), "more members leave fewer non-members"
     sizes["meps"] = {"members": 7500}
-    assert page._members(sizes) == "the paper's members; MEPS panel 21 (paper 19)"
-    assert page._size(sizes) == "other data"
+    assert page._members(sizes).endswith(", others as in the paper; MEPS panel 21 (paper 19)")
+    assert page._size(sizes) == ("other data", True)
+    sizes["meps"] = {"members": 2000}
+    assert page._size(sizes) == ("reduced", False)
+
+
+def _largest():
+    """Return the sizes of the committed results at their default setting."""
+    members = {name: models.Setting().members(source) for name, source in SOURCES.items()}
+    return {name: {"members": count, "nonmembers": count} for name, count in members.items()}
+
+
+def test_the_default_setting_has_as_many_members_as_leave_the_same_number_of_nonmembers():
+    sizes = _largest()
+    assert {name: size["members"] for name, size in sizes.items()} == {
+        name: source.most_members for name, source in SOURCES.items()
+    }
+    assert (sizes["mnist"]["members"], sizes["census"]["members"]) == (35_000, 24_000)
+
+
+def test_rows_follow_the_sizes_of_the_results():
+    committed = existing(SOURCES, results.read)
+    if set(committed) != set(SOURCES):
+        pytest.skip("not every dataset has a committed result")
+    largest = {name: result | {"sizes": {name: _largest()[name]}} for name, result in committed.items()}
+    rows = {row.where: row for part in page.DATASETS for row in part(largest).rows}
+    assert {(row.size, row.largest) for row in rows.values()} == {("other data", True)}
+    assert rows["Table III"].detail == (
+        "members: MNIST 35,000 (half of all records; paper 60,000), FMNIST 35,000 (half of all records; paper 60,000), "
+        "others as in the paper; MEPS panel 21 (paper 19); FLOWER 256 features (paper 2,048)"
+    )
+    assert rows["Table IX"].detail == "the paper's members; MEPS panel 21 (paper 19)"
+    smaller = largest | {"census": committed["census"] | {"sizes": {"census": {"members": 2000}}}}
+    rows = {row.where: row for part in page.DATASETS for row in part(smaller).rows}
+    assert {(row.size, row.largest) for row in rows.values()} == {("reduced", False)}
+    assert "CENSUS 2,000 (paper 24,000)" in rows["Table IX"].detail
+    fewer = {name: result for name, result in largest.items() if name != "usps"}
+    assert page.DATASETS[0](fewer).rows[0].size == "reduced", "one dataset was not run"
+
+
+@pytest.mark.parametrize("name", ["attribution", "noise"])
+def test_rows_of_changed_training_follow_the_datasets_that_were_run(name):
+    committed = results.read(name)
+    if committed is None:
+        pytest.skip(f"{name} has no committed result")
+    row = page.ALONE[name](committed | {"sizes": _largest()}).rows[0]
+    assert (row.size, row.largest) == ("other data", True)
+    row = page.ALONE[name](committed | {"sizes": {"usps": {"members": 3000}}}).rows[0]
+    assert (row.size, row.largest) == ("reduced", False)
+    assert row.detail.endswith("; the paper's members")
 
 
 def test_times_are_of_the_datasets_that_are_there(real_data, monkeypatch, tmp_path):

@@ -75,11 +75,16 @@ def test_groups_are_compared_with_the_papers():
 def test_regularisation_is_compared_with_the_papers_trend(side, agrees):
     metrics = {name: _metric(side) for name in ("shapr", "outputs", "attack", "test")}
     rows = [{"dataset": "location30", "weight": weight, "metrics": metrics} for weight in (0.0, 0.01, 0.1)]
-    [row] = page.ALONE["regularisation"]({"sweep": rows, "repeats": {"count": 5}}).rows
+    result = {"sweep": rows, "repeats": {"count": 5}, "sizes": {"location30": {"members": 1000}}}
+    [row] = page.ALONE["regularisation"](result).rows
     assert row.agrees == agrees
+    assert row.largest
+    [smaller] = page.ALONE["regularisation"](result | {"sizes": {"location30": {"members": 500}}}).rows
+    assert not smaller.largest
+    assert smaller.detail.endswith("; members: LOCATION 500 (paper 1,000)")
     assert row.cause.endswith("differs from test accuracy by at most 0.00.")
     rows[0]["metrics"] = metrics | {"outputs": metrics["outputs"] | {"mean": metrics["test"]["mean"] + 0.1}}
-    assert page.ALONE["regularisation"]({"sweep": rows, "repeats": {"count": 5}}).rows[0].cause == ""
+    assert page.ALONE["regularisation"](result | {"sweep": rows}).rows[0].cause == ""
 
 
 SHARES = ((0.0, 0.8), (0.5, 0.5), (0.75, 0.2))  # share removed and SHAPr: 0.8, 1 and 0.8 per member
@@ -93,8 +98,10 @@ def test_removal_has_a_trend_where_shapr_per_member_always_rises_or_falls(rows, 
         for share, mean in rows
         for by in (removal.HIGHEST, removal.RANDOM)
     ]
-    [row] = page.ALONE["removal"]({"sweep": sweep, "repeats": {"count": 5}}).rows
+    result = {"sweep": sweep, "repeats": {"count": 5}, "sizes": {"location30": {"members": 1000}}}
+    [row] = page.ALONE["removal"](result).rows
     assert row.agrees == agrees
+    assert row.detail == "LOCATION (paper: LOCATION, PURCHASE, TEXAS); 5 targets; the paper's members"
 
 
 def test_the_papers_recalls_are_those_of_the_errata():
