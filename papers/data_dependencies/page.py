@@ -242,9 +242,11 @@ def _bias_size(result: dict, name: str) -> tuple[Literal["full", "reduced"], str
     """Return size and detail of a figure of attribute bias."""
     if name.endswith("_small"):
         return "reduced", _fewer(result)
-    shares = ", ".join(dict.fromkeys(row["game"].removeprefix("p = ") for row in result["rows"]))
-    epsilons = ", ".join(dict.fromkeys(say.epsilon_of(row) for row in result["rows"]))
-    return "full", f"p = {shares}; ε = {epsilons}; {_repeats(result)}"
+    shares = sorted({float(row["game"].removeprefix("p = ")) for row in result["rows"]})
+    epsilons = list(dict.fromkeys(say.epsilon_of(row) for row in result["rows"]))
+    fewer = f" (paper {len(EPSILON_TICKS)} values)" if len(epsilons) < len(EPSILON_TICKS) else ""
+    listed = f"p = {', '.join(f'{share:g}' for share in shares)}; ε = {', '.join(epsilons)}{fewer}"
+    return "full", f"{listed}; {_repeats(result)}"
 
 
 def _gender(result: dict, name: str = "figure4") -> Part:
@@ -255,7 +257,7 @@ def _gender(result: dict, name: str = "figure4") -> Part:
         full = None  # a run that has begun
     at_full_size = full if full else result
     full_name = "figure4" if full else name
-    mostly_men = [row for row in say.of_attack(rows, AVERAGE) if row["game"] in ("p = 0.75", "p = 1")]
+    mostly_men = _mostly_men(rows)
     pairs = _unbiased_and_private(at_full_size)
     similar = sum(say.reaches(first, second) for first, second in pairs)
     negative = sum(map(say.negative, mostly_men))
@@ -270,6 +272,10 @@ def _gender(result: dict, name: str = "figure4") -> Part:
         with_fewer_members = (
             f" With {FEW:,} members the last two are {first['apart'][0]:.2f} and {second['apart'][0]:.2f}."
         )
+    small_negative = ""
+    if small and not name.endswith("_small"):
+        fewer = _mostly_men(small["rows"])
+        small_negative = f"; with {FEW:,} members in {say.count(fewer, say.negative)}"
     pair_size, pair_detail = _bias_size(at_full_size, full_name)
     summary_rows = (
         Row(
@@ -279,7 +285,8 @@ def _gender(result: dict, name: str = "figure4") -> Part:
             detail=detail,
             agrees=YES if negative else NO,
             finding=(
-                f"the average threshold's advantage can be negative (in {negative} of {len(mostly_men)} settings)."
+                f"the average threshold's advantage can be negative (in {negative} of {len(mostly_men)} settings"
+                f"{small_negative})."
             ),
             results=(name,),
         ),
@@ -297,7 +304,7 @@ def _gender(result: dict, name: str = "figure4") -> Part:
         ),
     )
     picture_name = "data_dependencies_gender.svg"
-    alternative = "Advantage of two threshold attacks against the share of men among members, for three values of ε."
+    alternative = "Advantage of two threshold attacks against the share of men among members, a line for each ε."
     members = FEW if name.endswith("_small") else MANY
     text = (
         "## Attribute bias (Figures 4 and 5)\n\n"
@@ -316,6 +323,11 @@ def _gender(result: dict, name: str = "figure4") -> Part:
     )
 
 
+def _mostly_men(rows: list[dict]) -> list[dict]:
+    """Return the rows of the average threshold in which at least three quarters of the members are men."""
+    return [row for row in say.of_attack(rows, AVERAGE) if row["game"] in ("p = 0.75", "p = 1")]
+
+
 def _unbiased_and_private(result: dict) -> list[tuple[dict, dict]]:
     """Return, for each threshold attack, the rows of p = 0 at ε = 0.1 and of p = 0.5 without privacy."""
     return [
@@ -331,6 +343,14 @@ def _education(result: dict, name: str = "figure5") -> Part:
     size, detail = _bias_size(result, name)
     only_low = say.of_attack(rows, OPTIMAL, game="p = 1")
     no_low = say.of_attack(rows, OPTIMAL, game="p = 0")
+    small = read("figure5_small") if name == "figure5" else None
+    with_fewer_members = ""
+    if small:
+        first, second = (say.of_attack(small["rows"], OPTIMAL, game=game) for game in ("p = 1", "p = 0"))
+        with_fewer_members = (
+            f" With {FEW:,} members in {say.count(first, say.larger_than_control)} and "
+            f"{say.count(second, say.larger_than_control)}."
+        )
     holding = sum(map(say.larger_than_control, only_low)) + sum(not say.larger_than_control(row) for row in no_low)
     row = Row(
         where="Figure 5",
@@ -340,13 +360,13 @@ def _education(result: dict, name: str = "figure5") -> Part:
         agrees=verdict(holding, len(only_low) + len(no_low)),
         finding=(
             f"larger in {say.count(only_low, say.larger_than_control)} settings at p = 1, in "
-            f"{say.count(no_low, say.larger_than_control)} at p = 0."
+            f"{say.count(no_low, say.larger_than_control)} at p = 0.{with_fewer_members}"
         ),
         results=(name,),
     )
     picture_name = "data_dependencies_education.svg"
     alternative = (
-        "Advantage of two threshold attacks against the share of members with low education, for three values of ε."
+        "Advantage of two threshold attacks against the share of members with low education, a line for each ε."
     )
     members = FEW if name.endswith("_small") else MANY
     text = image(

@@ -12,7 +12,7 @@ from papers.data_dependencies.bounds import bounds, largest_gain
 from papers.data_dependencies.census import of_1994
 from papers.data_dependencies.data import FILES, TABLES, available
 from papers.data_dependencies.figures import GAMES
-from papers.data_dependencies.published import COMPAS_REPEATED, FEATURES, GAIN, GAIN_AT
+from papers.data_dependencies.published import COMPAS_REPEATED, FEATURES, GAIN, GAIN_AT, SHARES
 
 from guestlist.datasets import local
 
@@ -209,7 +209,7 @@ def test_two_shares_at_full_size_decide_about_them_only(monkeypatch):
     biased, pair = page.PARTS["figure4_small"](made["figure4_small"]).rows
     assert (biased.size, biased.agrees) == ("reduced", "yes")
     assert (pair.size, pair.agrees) == ("full", "yes")
-    assert pair.detail.startswith("p = 0, 0.5; ε = 0.1, ∞; 3 repeats")
+    assert pair.detail == "p = 0, 0.5; ε = 0.1, ∞ (paper 5 values); 3 repeats (paper 50)"
     assert "Ours are 0.09 and 0.08; 0.09 and 0.08. With 1,000 members the last two are 0.09 and 0.16." in pair.finding
     made["figure4"]["rows"] = [row for row in rows(0.09, 0.08) if row["game"] == "p = 0"]
     _, pair = page.PARTS["figure4_small"](made["figure4_small"]).rows
@@ -217,3 +217,51 @@ def test_two_shares_at_full_size_decide_about_them_only(monkeypatch):
     del made["figure4"]
     _, pair = page.PARTS["figure4_small"](made["figure4_small"]).rows
     assert (pair.size, pair.agrees) == ("reduced", "no")
+
+
+def biased_rows(epsilons, advantage):
+    """Rows of a figure of attribute bias at all shares p; ``advantage`` maps p to the advantage and its difference."""
+    return [
+        small_row(
+            *advantage(share)[1:], apart=advantage(share)[0], epsilon=epsilon, game=f"p = {share:g}", attack=attack
+        )
+        for share in SHARES
+        for attack in ("average_threshold", "optimal_threshold")
+        for epsilon in epsilons
+    ]
+
+
+def test_all_shares_at_full_size_replace_the_small_figures(monkeypatch):
+    """The rows of the small size stay out: every number of the page is that of 10,000 members, or names its size."""
+    full = {"sizes": {}, "repeats": {"count": 3}}
+    small = {"sizes": {}, "repeats": {"count": 10}}
+    made = {
+        "figure4": full | {"rows": biased_rows((0.1, None), lambda p: (0.1 - 0.2 * p, 0.1 - 0.2 * p))},
+        "figure4_small": small | {"rows": biased_rows((0.1, 1.0, None), lambda p: (0.1, 0.1))},
+        "figure5": full | {"rows": biased_rows((0.1, None), lambda p: (0.1, 0.2 * p))},
+        "figure5_small": small | {"rows": biased_rows((0.1, 1.0, None), lambda p: (0.1, 0.0))},
+    }
+    monkeypatch.setattr(page, "read", made.get)
+    parts = {name: page.PARTS[name](result) for name, result in made.items()}
+    assert parts["figure4_small"].rows == parts["figure5_small"].rows == ()
+    assert parts["figure4_small"].pictures == parts["figure5_small"].pictures == {}
+    assert parts["figure4_small"].tables.keys() == {"figure4_small.csv"}
+    detail = "p = 0, 0.25, 0.5, 0.75, 1; ε = 0.1, ∞ (paper 5 values); 3 repeats (paper 50)"
+    men, pair = parts["figure4"].rows
+    [education] = parts["figure5"].rows
+    assert {(row.size, row.detail) for row in (men, pair, education)} == {("full", detail)}
+    assert men.finding.endswith("(in 4 of 4 settings; with 1,000 members in 0 of 6).")
+    assert (men.agrees, pair.agrees, education.agrees) == ("yes", "yes", "yes")
+    assert education.finding == (
+        "larger in 2 of 2 settings at p = 1, in 0 of 2 at p = 0. With 1,000 members in 0 of 3 and 0 of 3."
+    )
+    text = parts["figure4"].text + parts["figure5"].text
+    assert text.count("10,000 members") == 2
+    assert "1,000 members," not in text.replace("10,000", "")
+    picture = parts["figure4"].pictures["data_dependencies_gender.svg"]
+    assert "ε = 0.1" in picture
+    assert "ε = 1<" not in picture
+    every_epsilon = {"rows": biased_rows((0.1, 1.0, 10.0, 100.0, None), lambda p: (0.1, 0.1))} | full
+    assert (
+        page.PARTS["figure4"](every_epsilon).rows[0].detail.endswith("; ε = 0.1, 1, 10, 100, ∞; 3 repeats (paper 50)")
+    )
