@@ -16,6 +16,7 @@ from typing import Literal
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 MOST_WORDS = 700  # of a page, without code, tables and captions
+HOUR = 3600  # seconds
 MAX_ROWS = 15  # of a table on a page; longer ones are CSV files
 
 Size = Literal["full", "other data", "reduced", "not run", "not possible"]
@@ -150,6 +151,15 @@ def compose(texts: Texts, parts: Sequence[Part], runs: Mapping[str, dict]) -> Pa
     pictures = {name: content for part in parts for name, content in part.pictures.items()}
     seconds = {name: result["seconds"] for name, result in runs.items()}
     return Page(texts.paper, texts.title, text, rows, pictures, tables, seconds)
+
+
+def takes_long(seconds: float, share: float) -> bool:
+    """Return whether a run took over an hour on two cores, and would take over two at the paper's size.
+
+    Args:
+        share: size of the run as a share of the paper's.
+    """
+    return seconds >= HOUR and seconds / share > 2 * HOUR
 
 
 def verdict(holding: int, total: int) -> Agreement:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from math import sqrt
 from pathlib import Path
@@ -16,13 +17,29 @@ from papers.hypothesis_tests.published import (
     AGREEMENT_NONMEMBERS,
     STRENGTHS,
 )
-from papers.pages import NO, OPEN, YES, Agreement, Page, Part, Row, Texts, csv_table, image, page_of, table, verdict
+from papers.pages import (
+    NO,
+    OPEN,
+    YES,
+    Agreement,
+    Page,
+    Part,
+    Row,
+    Texts,
+    csv_table,
+    image,
+    page_of,
+    table,
+    takes_long,
+    verdict,
+)
 from papers.pictures import Axes, Panel, Series, picture, published, steps
 from papers.results import read
 
 RESULTS = Path(__file__).parent / "results"
 TESTS = ("S", "P", "R", "D")
 ENOUGH_MODELS = 16  # with fewer, the models that lack a record are too few to compare R with D
+AGREEMENT_RECORDS = 1000  # of the paper's Table 2, members and non-members
 LEVEL = 0.02  # AUCs that differ by at most this count as equal
 INTRODUCTION = """Ye et al. test whether a record's loss is too small for a non-member.
 Test P compares it with the target's losses on other records, and S with losses of reference models on records of the same class.
@@ -31,7 +48,6 @@ R uses reference models on the same record, D models distilled from the target, 
 SETTING = """## Setting
 
 - MNIST has the paper's network and sizes: 2,500 (I) or 5,000 (II) records, without (a) or with (b) an L2 penalty. Location30 replaces Purchase100.
-- R and D have 64 models each, the paper 1,000. AUC is a mean over three targets (paper: ten, three for D). CIFAR100 has one target and eight models.
 - R and D are smoothed unless a table says "share", which is the paper's form: the share of models with a smaller loss.
 - We train with momentum or AdamW for few epochs, which ends near the paper's training accuracy. The CIFAR100 schedule is one of four, selected before any attack was run. L2 is torch's weight decay of 0.05.
 - MNIST and CIFAR100 networks start from torch's initial weights, Location30 networks from Glorot's.
@@ -57,18 +73,31 @@ NOT_RUN = (
         detail="these configurations were not trained",
     ),
 )
+SIZED = {"table1": "Tables 1 and 5 have", "table4": "Table 4 has"}
 TEXTS = Texts("hypothesis_tests", "Ye et al. (2022): hypothesis tests", INTRODUCTION, SETTING, NOT_RUN)
 
 
 def page() -> Page:
-    return page_of(TEXTS, PARTS, lambda name: read(RESULTS / f"{name}.json"))
+    def result_of(name: str) -> dict | None:
+        return read(RESULTS / f"{name}.json")
+
+    sizes = [f"- {title} {_targets(result)}.\n" for name, title in SIZED.items() if (result := result_of(name))]
+    return page_of(replace(TEXTS, setting=SETTING + "".join(sizes)), PARTS, result_of)
+
+
+def _targets(result: dict) -> str:
+    """Return the numbers of targets, and of models of R and of D."""
+    count, unit = result["repeats"]["count"], result["repeats"]["unit"]
+    models = unit.removeprefix("targets, ").partition(" ")[0]
+    return f"{count} target{'s' * (count > 1)} (paper 10, 3 for D); {models} models of R and of D (paper 1,000)"
 
 
 def _table1(result: dict) -> Part:
     rows = result["strengths"]
     mnist = [row for row in rows if row["configuration"].startswith("mnist")]
     location = [row for row in rows if row not in mnist]
-    summary_rows = [*(_location(row) for row in location), *_mnist(mnist)]
+    detail = _targets(result)
+    summary_rows = [*(_location(row, detail) for row in location), *_mnist(mnist, detail)]
     name = "hypothesis_tests_auc.svg"
     alternative = (
         "AUC of tests S, P, R and D on Location30 and MNIST: ours with one standard deviation, and the published "
@@ -85,7 +114,7 @@ def _table1(result: dict) -> Part:
     return Part(rows=tuple(summary_rows), text=text, pictures=pictures, tables={"table1.csv": _csv(rows)})
 
 
-def _location(row: dict) -> Row:
+def _location(row: dict, detail: str) -> Row:
     means = {test: fmean(row["auc"][test]) for test in TESTS}
     shares = {test: fmean(row["auc_empirical"][test]) for test in "RD"}
     paper = STRENGTHS[row["configuration"]]
@@ -94,7 +123,7 @@ def _location(row: dict) -> Row:
         where="Table 1, order",
         what="AUC, order of S, P, R and D",
         size="other data",
-        detail="Location30, 1,000 records, instead of Purchase100, 2,500; 3 targets (paper 10); 64 models (paper 1,000)",
+        detail=f"Location30, 1,000 records, instead of Purchase100, 2,500; {detail}",
         agrees=YES if same else NO,
         finding=(
             f"AUC is {_listed(means)} on Location30 and {_listed(paper)} on Purchase100: R and D above S and P. "
@@ -104,10 +133,9 @@ def _location(row: dict) -> Row:
     )
 
 
-def _mnist(rows: list[dict]) -> list[Row]:
+def _mnist(rows: list[dict], detail: str) -> list[Row]:
     if not rows:
         return []
-    detail = "3 targets (paper 10, 3 for D); 64 models (paper 1,000)"
     gaps = [abs(fmean(row["auc"]["S"]) - fmean(row["auc"]["P"])) for row in rows]
     below = sum(fmean(row["auc"]["S"]) <= min(fmean(row["auc"][test]) for test in "RD") for row in rows)
     reversed_rows = [row["configuration"] for row in rows if is_reversed(row)]
@@ -225,7 +253,7 @@ def _table4(result: dict) -> Part:
     same = all(abs(means[test] - paper[test]) <= LEVEL for test in "SP")
     targets = result["repeats"]["count"]
     models = result["sizes"][row["configuration"]]["models"]
-    detail = f"{targets} target{'s' * (targets > 1)} (paper 10); {models} models (paper 1,000)"
+    detail = _targets(result)
     differences = gaps(row)
     agrees = OPEN
     if models >= ENOUGH_MODELS and targets > 1:
@@ -286,6 +314,7 @@ def _table2(result: dict) -> Part:
             f"Location30, {agreement['records'][0]} + {agreement['records'][1]} records (paper 500 + 500); one hidden layer; "
             f"{agreement['models']} models"
         ),
+        largest=takes_long(result["seconds"], sum(agreement["records"]) / AGREEMENT_RECORDS),
         agrees=agrees,
         finding=(
             f"D's mean is closer to L's than R's is for {nearer}. Over members and non-members, D's means correlate "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from math import hypot, sqrt
@@ -45,9 +46,10 @@ from papers.systematic_evaluation.subjects import AUTHORS, AUTHORS_MEMGUARD
 from papers.systematic_evaluation.white_box import WHITE_BOX_NETWORK
 
 LIMIT = 0.10  # RMSE up to which a risk score counts as calibrated
+AUTHORS_MEMBERS = 1000  # of the authors' Location30 model
 GUESS = 3.0  # an attack within this many points of 50 guesses
 METRIC_ATTACKS = tuple(name for name in ATTACKS if name not in NETWORKS)
-OTHER_DATA = "Location30 and CIFAR100 features instead of Purchase100 and Texas100; 3 and 1 targets"
+OTHER_DATA = "Location30 and CIFAR100 features instead of Purchase100 and Texas100"
 LOCATION_ONLY = "Location30 instead of Purchase100 and Texas100"
 INTRODUCTION = """Song & Mittal attack with metrics and a threshold per class, re-evaluate two defences, and define the privacy risk score.
 Attack accuracies are balanced, in percent; guessing has 50.
@@ -128,6 +130,7 @@ def _table4(result: dict) -> Part:
             where="Table 3, authors' predictions",
             what="a threshold per class instead of one, on the authors' Location30 model",
             size="other data",
+            largest=_has_authors_size(result),
             detail="Location30 instead of Texas100; the authors' predictions",
             agrees=YES if min(gained[name]["gain"] for name in ("confidence", "mentr")) > 1 else NO,
             finding=f"thresholds per class gain {gain_list}; published {_texas_gain():+.1f} on average (Texas100).",
@@ -171,6 +174,19 @@ def _table4(result: dict) -> Part:
     return Part(rows=summary_rows, text=text, pictures={name: svg}, tables=tables)
 
 
+def _with_targets(detail: str, result: dict) -> str:
+    """Return a detail with the number of targets of each dataset."""
+    repeats = result["repeats"]
+    counts = [repeats["count"], *map(int, re.findall(r", (\d+) of ", repeats.get("unit", "")))]
+    return f"{detail}; {' and '.join(map(str, counts))} target{'s' * (max(counts) > 1)}"
+
+
+def _has_authors_size(result: dict) -> bool:
+    """Return whether models of Location30, which replaces larger datasets, have as many members as the authors' model."""
+    members = [size["members"] for name, size in result.get("sizes", {}).items() if name.startswith(LOCATION)]
+    return bool(members) and min(members) >= AUTHORS_MEMBERS
+
+
 def _table2(result: dict) -> Part:
     accuracy = {(row["dataset"], row["training"], row["attacker"], row["attack"]): row for row in result["attacked"]}
     datasets = list(dict.fromkeys(row["dataset"] for row in result["fitted"]))
@@ -189,7 +205,8 @@ def _table2(result: dict) -> Part:
             where="Table 2",
             what="AdvReg and early stopping",
             size="other data",
-            detail=OTHER_DATA,
+            largest=_has_authors_size(result),
+            detail=_with_targets(OTHER_DATA, result),
             agrees=verdicts.pop() if len(verdicts) == 1 else OPEN,
             finding=f"best attack with AdvReg and with early stopping {compared}; paper: AdvReg no better.",
             results=("table2",),
@@ -207,7 +224,8 @@ def _table2(result: dict) -> Part:
                     where=f"Table 1, {training}",
                     what=f"naive networks understate the risk under {training}",
                     size="other data",
-                    detail=LOCATION_ONLY if training == ADV_REG else "our own Location30 models; 3 targets",
+                    largest=_has_authors_size(result),
+                    detail=_with_targets(LOCATION_ONLY if training == ADV_REG else "our own Location30 models", result),
                     agrees=YES if metric - naive > 0.5 else NO,
                     finding=(
                         f"adaptive metrics minus naive networks {metric - naive:+.1f} points (published "
@@ -292,7 +310,8 @@ def _table3(result: dict) -> Part:
         where="Table 3",
         what="a threshold per class instead of one",
         size="other data",
-        detail="Location30 instead of Texas100; 3 targets",
+        largest=_has_authors_size(result),
+        detail=_with_targets("Location30 instead of Texas100", result),
         agrees=YES if ours > 1 else NO,
         finding=f"on average {ours:+.1f} points on our models (published {_texas_gain():+.1f}).",
         cause=_difficulty_cause(),
@@ -389,6 +408,7 @@ def _table5(result: dict) -> Part:
         where="Table 5",
         what="white-box and black-box attacks",
         size="other data",
+        largest=_has_authors_size(result),
         detail=f"Location30 instead of three datasets; {result['repeats']['count']} targets; a smaller attack network",
         agrees=YES if max(advantages) < 2 else NO,
         finding=(
@@ -464,7 +484,8 @@ def _figure3(result: dict) -> Part:
                 where="Figure 3",
                 what="calibration of the risk score",
                 size="other data",
-                detail=OTHER_DATA,
+                largest=_has_authors_size(result),
+                detail=_with_targets(OTHER_DATA, result),
                 agrees=YES if risk <= LIMIT else NO,
                 finding=(
                     f"the score's RMSE is {risk:.2f} (published "
@@ -477,7 +498,8 @@ def _figure3(result: dict) -> Part:
                 where="Figure 11",
                 what="calibration of the attack network",
                 size="other data",
-                detail=OTHER_DATA,
+                largest=_has_authors_size(result),
+                detail=_with_targets(OTHER_DATA, result),
                 agrees=YES if network > 2 * risk else NO,
                 finding=f"the network's RMSE is {network / risk:.1f} times the score's (published {ratio:.1f}).",
                 results=("figure3",),
@@ -548,7 +570,8 @@ def _figure4(result: dict) -> Part:
         where="Figure 4",
         what="risk score of seven architectures",
         size="other data",
-        detail=f"{LOCATION_ONLY}; 1 target",
+        largest=_has_authors_size(result),
+        detail=_with_targets(LOCATION_ONLY, result),
         agrees=verdict(len(errors) - len(above), len(errors)),
         finding=(
             f"RMSE is below {RMSE_ARCHITECTURES} for {len(errors) - len(above)} of {len(errors)} architectures "
@@ -603,7 +626,8 @@ def _figure2(result: dict) -> Part:
         where="Figure 2",
         what="accuracy by epoch",
         size="other data",
-        detail=f"{LOCATION_ONLY}; 3 targets",
+        largest=_has_authors_size(result),
+        detail=_with_targets(LOCATION_ONLY, result),
         agrees=OPEN,  # the paper prints no values, and this comparison was chosen after the run
         finding=finding,
         results=("figure2",),
@@ -638,7 +662,8 @@ def _figure5(result: dict) -> Part:
                 where="Figures 1, 5 and 6",
                 what="distribution of members' risk scores",
                 size="other data",
-                detail=OTHER_DATA,
+                largest=_has_authors_size(result),
+                detail=_with_targets(OTHER_DATA, result),
                 agrees=OPEN,  # the paper prints other values, and this comparison was chosen after the run
                 finding=(
                     f"AdvReg and MemGuard lower the mean in {sum(lower)} of {len(lower)} cases. With MemGuard "
@@ -677,7 +702,8 @@ def _figure10(result: dict) -> Part:
         where="Figure 10",
         what="risk scores under other priors",
         size="other data",
-        detail=OTHER_DATA,
+        largest=_has_authors_size(result),
+        detail=_with_targets(OTHER_DATA, result),
         agrees=YES if set(peaks.values()) == {published_peak} else NO,
         finding=(
             "the distance to the prior is largest at "
@@ -716,7 +742,8 @@ def _table6(result: dict) -> Part:
         where="Table 6",
         what="precision and recall by threshold of the risk score",
         size="other data",
-        detail=OTHER_DATA,
+        largest=_has_authors_size(result),
+        detail=_with_targets(OTHER_DATA, result),
         agrees=verdict(rising, len(models)),
         finding=(
             f"precision never falls with the threshold for {rising} of {len(models)} models (published: all "
@@ -824,6 +851,7 @@ def _figure8(result: dict) -> Part:
         where="Figure 8",
         what="class generalisation gap and risk score",
         size="other data",
+        largest=_has_authors_size(result),
         detail=f"{' and '.join(correlations)} instead of Texas100",
         agrees=YES if min(by_shadow for by_shadow, _ in correlations.values()) > GAP_CORRELATION - 0.1 else NO,
         finding=(
@@ -868,6 +896,7 @@ def _figure9(result: dict) -> Part:
         where="Figure 9",
         what="classes in the last hidden layer",
         size="other data",
+        largest=_has_authors_size(result),
         detail="Location30 instead of Texas100; classes with at least 20 members (paper 100)",
         agrees=verdict(larger, len(ends["low"])),
         finding=(
@@ -950,6 +979,7 @@ def _recipe(result: dict) -> Part:
             where="Table 3, public recipe",
             what="a threshold per class instead of one",
             size="other data",
+            largest=_has_authors_size(result),
             detail=f"Location30 instead of Texas100; {detail}",
             agrees=YES if mean[of_target] > 1 else NO,
             finding=(
@@ -962,6 +992,7 @@ def _recipe(result: dict) -> Part:
             where="Figure 3, public recipe",
             what="calibration of the risk score",
             size="other data",
+            largest=_has_authors_size(result),
             detail=f"Location30 instead of Purchase100 and Texas100; {detail}",
             agrees=YES if errors[of_1000] <= LIMIT else NO,
             finding=f"RMSE {errors[of_500]:.2f}, {errors[of_1000]:.2f} and {errors[of_target]:.2f}, in this order.",
@@ -971,6 +1002,7 @@ def _recipe(result: dict) -> Part:
             where="Figure 8, public recipe",
             what="class generalisation gap and risk score",
             size="other data",
+            largest=_has_authors_size(result),
             detail=f"Location30 instead of Texas100; {detail}",
             agrees=YES if by_half > GAP_CORRELATION - 0.1 else NO,
             finding=(f"correlation {by_shadow:.2f} (1,000) and {by_half:.2f} (half of the target's records)."),
@@ -980,6 +1012,7 @@ def _recipe(result: dict) -> Part:
             where="Table 6, public recipe",
             what="precision by threshold of the risk score",
             size="other data",
+            largest=_has_authors_size(result),
             detail=f"Location30 instead of Purchase100 and Texas100; {detail}",
             agrees=verdict(sum(rising.values()), len(rising)),
             finding=f"precision never falls with the threshold for {sum(rising.values())} of {len(rising)} sources.",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from papers.pages import NO, OPEN, YES, Page, Part, Row, Size, Texts, csv_table, image, page_of, table, verdict
 from papers.pictures import Axes, Panel, Series, picture, published
+from papers.waka.data import SOURCES
 from papers.waka.onion import GRID
 from papers.waka.published import ONION, RATE, SECONDS, SPEARMAN, SPEARMAN_WITH_LIRA, TPR
 from papers.waka.results import read
@@ -39,6 +40,15 @@ def _size(result: dict) -> tuple[Size, str]:
     return "reduced", f"{' and '.join(NAMES.get(name, name) for name in result['sizes'])} only"
 
 
+def _has_all_records(result: dict, names: Iterable[str] = NAMES) -> bool:
+    """Return whether these datasets have all records that are available."""
+    return all(_records(result, name) == SOURCES[name].training for name in names)
+
+
+def _records(result: dict, name: str) -> int:
+    return result.get("sizes", {}).get(name, {"records": 0})["records"]
+
+
 def _table1(result: dict) -> Part:
     rows = result["correlations"]
     ours = [row["percentiles"]["self-waka"] for row in rows]
@@ -51,6 +61,7 @@ def _table1(result: dict) -> Part:
         where="Table I",
         what="Spearman correlation of self-WaKA with ASR",
         size="other data",
+        largest=_has_all_records(result),
         detail=SIZES,
         agrees=verdict(close, len(rows)),
         finding=(
@@ -123,6 +134,7 @@ def _table2(result: dict) -> Part:
         where="Table II",
         what="mean ASR of K-NN and logistic regression",
         size="other data",
+        largest=_has_all_records(result),
         detail=SIZES,
         agrees=verdict(close, len(gaps)),
         finding=f"rates differ by at most {max(gaps):.3f}; ASR falls from K = 1 to K = 5.",
@@ -162,6 +174,7 @@ def _figure1(result: dict) -> Part:
         where="Figure 1, test values",
         what="ASR against values on a validation set",
         size=size,
+        largest=_has_all_records(result),
         detail=detail,
         agrees=verdict(at_both_ends, len(rows)),
         finding=(
@@ -192,6 +205,7 @@ def _table3(result: dict) -> Part:
             where="Table III",
             what="AUC after removing 10% of the records",
             size="other data",
+            largest=_has_all_records(result),
             detail=SIZES,
             agrees=verdict(falls, len(settings)),
             finding=(
@@ -204,6 +218,7 @@ def _table3(result: dict) -> Part:
             where="Table IV",
             what="TPR at 5% FPR after removing 10% of the records",
             size="other data",
+            largest=_has_all_records(result),
             detail=SIZES,
             agrees=verdict(sum(gap <= 0.05 for gap in gaps["tpr"]), len(published_cells)),
             finding=f"TPRs differ by {_mean(gaps['tpr']):.3f} on average, {max(gaps['tpr']):.3f} at most.",
@@ -213,6 +228,7 @@ def _table3(result: dict) -> Part:
             where="Tables III and IV, onion effect",
             what="is the decrease smaller than expected?",
             size="other data",
+            largest=_has_all_records(result),
             detail=SIZES,
             agrees=OPEN,  # the paper does not define the expected decrease
             finding=(
@@ -225,6 +241,7 @@ def _table3(result: dict) -> Part:
             where="Figure 5",
             what="change of ASR and change of self-WaKA",
             size="other data",
+            largest=_has_all_records(result),
             detail=SIZES,
             agrees=verdict(same_signs, len(result["influences"])),
             finding=(
@@ -280,6 +297,7 @@ def _figure4(result: dict) -> Part:
         where="Figure 4",
         what="distribution of ASR before and after removal",
         size=size,
+        largest=_has_all_records(result),
         detail=detail,
         agrees=verdict(lower, len(by_dataset)),
         finding=(
@@ -322,6 +340,7 @@ def _figure3(result: dict) -> Part:
         where="Figure 3",
         what="ROC curves before and after removal",
         size=size,
+        largest=_has_all_records(result),
         detail=f"{detail}; 18 games",
         agrees=verdict(lower, len(datasets)),
         finding=f"removal by self-WaKA lowers TPR at 1% FPR on {lower} of {len(datasets)} datasets.",
@@ -374,6 +393,7 @@ def _figure6(result: dict) -> Part:
                 where=f"Figure 6, K = {k}",
                 what="accuracy after removing records",
                 size="other data",
+                largest=_has_all_records(result),
                 detail=SIZES,
                 agrees=verdict(best + worst, 2 * len(datasets)),
                 finding=(
@@ -504,6 +524,7 @@ def _table5(result: dict) -> Part:
             where="Table V",
             what="Spearman correlation of t-WaKA with LiRA",
             size="other data",
+            largest=_has_all_records(result),
             detail=SIZES,
             agrees=verdict(close, len(gaps)),
             finding=(
@@ -516,6 +537,7 @@ def _table5(result: dict) -> Part:
             where="Table VI",
             what="TPR at 5% FPR of LiRA and t-WaKA",
             size="other data",
+            largest=_has_all_records(result),
             detail=f"{SIZES}; K = 5 (the paper does not state K)",
             agrees=verdict(sum(gap <= 0.07 for gap in tprs), len(tprs)),
             finding=(
@@ -528,6 +550,7 @@ def _table5(result: dict) -> Part:
             where="Table VI, standard deviations",
             what="dispersion over games",
             size="other data",
+            largest=_has_all_records(result),
             detail=SIZES,
             agrees=YES if max(our_deviations) >= min(paper_sd) else NO,
             finding=(
@@ -541,6 +564,7 @@ def _table5(result: dict) -> Part:
             where="Figure 8",
             what="AUC of LiRA and t-WaKA, K = 1 to 5",
             size="other data",
+            largest=_has_all_records(result),
             detail=SIZES,
             agrees=YES if max(map(abs, auc_gaps)) <= 0.05 else NO,
             finding=f"AUC of t-WaKA is {min(auc_gaps):+.3f} to {max(auc_gaps):+.3f} from LiRA's.",
@@ -695,12 +719,15 @@ def _times(result: dict) -> Part:
         lira, *_, exact = (row["cpu_seconds"] / row["scores"] for row in rows if row["dataset"] == name)
         ratios[name] = lira / exact
     numbers = ", ".join(f"{NAMES.get(name, name)} {ratio:.1f} times" for name, ratio in ratios.items())
-    size, detail = _size(result)
     row = Row(
         where="Time",
         what="CPU time of LiRA and t-WaKA",
-        size=size,
-        detail=f"{detail}; 4 games (paper 48)",
+        size="other data",
+        largest=_has_all_records(result, ["imdb"]),
+        detail=(
+            f"{' and '.join(NAMES.get(name, name) for name in datasets)}, IMDB {_records(result, 'imdb'):,} records (paper: "
+            f"only IMDB, 25,000); {result['repeats']['count']} games (paper 48)"
+        ),
         agrees=YES if min(ratios.values()) > 2 else NO,
         finding=f"t-WaKA is faster per score ({numbers}); published {SECONDS['LiRA'] / SECONDS['t-WaKA']:.0f} times on IMDB.",
         results=("times",),

@@ -237,8 +237,10 @@ def test_r_and_d_of_table_4_are_compared_with_enough_models(models, r, agrees):
     auc = {"S": [0.96, 0.96], "P": [0.96, 0.96], "R": list(r), "D": [0.95, 0.95]}
     row = {"configuration": "cifar100 Ia", "auc": auc}
     sizes = {"cifar100 Ia": {"models": models}}
-    _, of_r_and_d = page.PARTS["table4"]({"strengths": [row], "repeats": {"count": 2}, "sizes": sizes}).rows
+    repeats = {"count": 2, "unit": f"targets, {models} references and distilled models each"}
+    _, of_r_and_d = page.PARTS["table4"]({"strengths": [row], "repeats": repeats, "sizes": sizes}).rows
     assert of_r_and_d.agrees == agrees
+    assert of_r_and_d.detail == f"2 targets (paper 10, 3 for D); {models} models of R and of D (paper 1,000)"
 
 
 def test_a_dot_above_the_diagonal_has_the_larger_threshold_across(run, monkeypatch):
@@ -266,7 +268,8 @@ def test_a_reversed_order_is_counted_from_the_figures():
     assert [page.is_reversed(row) for row in rows] == [True, False]
     assert "| mnist Ia | +0.008 | -0.020 ± 0.014 |" in page.order(rows)
     assert [
-        claim.agrees for claim in page._mnist([row | {"auc": row["auc"] | {"S": [0.5], "P": [0.5]}} for row in rows])
+        claim.agrees
+        for claim in page._mnist([row | {"auc": row["auc"] | {"S": [0.5], "P": [0.5]}} for row in rows], "")
     ] == ["yes", "no"]
 
 

@@ -10,7 +10,19 @@ from xml.etree import ElementTree
 
 import pytest
 from papers.__main__ import main
-from papers.pages import DOCS, EXPLAINED, MAX_ROWS, MOST_WORDS, UNEXPLAINED, csv_table, table, verdict, words
+from papers.pages import (
+    DOCS,
+    EXPLAINED,
+    MAX_ROWS,
+    MOST_WORDS,
+    UNEXPLAINED,
+    Row,
+    csv_table,
+    table,
+    takes_long,
+    verdict,
+    words,
+)
 from papers.pictures import COLOURS, Axes, Panel, Series, picture, round_ticks
 from papers.results import expected
 
@@ -88,6 +100,61 @@ def test_rows_are_counted_at_the_top(pages):
     assert all(row.finding.endswith(".") for row in rows if row.agrees)
     assert all((row.size in ("full", "other data", "reduced")) == bool(row.agrees) for row in rows)
     assert all(set(row.results) <= set(page.seconds) for page in pages.values() for row in page.rows)
+
+
+def test_main_results_name_rows_of_the_pages(pages):
+    names = {page.paper: [row.where for row in page.rows] for page in pages.values()}
+    for result in overview.MAIN_RESULTS:
+        for paper, wanted in result.rows.items():
+            for name in wanted:
+                assert any(where == name or where.startswith(f"{name}, ") for where in names[paper]), (paper, name)
+    text = overview.main_results(list(pages.values()))
+    assert len(re.findall(r"^\|", text, re.MULTILINE)) == 2 + len(overview.MAIN_RESULTS)
+    rows = {page.paper: page.rows for page in pages.values()}
+    extents = Counter(overview.extent(overview.covered(result, rows)) for result in overview.MAIN_RESULTS)
+    assert text.startswith(
+        f"## Main results\n\n**{len(overview.MAIN_RESULTS)} main results:** {extents['full']} at full size, "
+        f"{extents['largest possible']} at the largest size that is possible here, {extents['in part']} in part, "
+        f"{extents['smaller']} smaller.\n"
+    )
+
+
+FULL_ROW = Row("Figure 4, p = 0", "", "full", "")
+LARGEST_ROW = Row("Figure 4", "", "other data", "", largest=True)
+SMALL_ROW = Row("Figure 4, shadow models", "", "reduced", "")
+MISSING_ROW = Row("Figure 40", "", "not run", "")
+IMPOSSIBLE_ROW = Row("Figure 4, Texas", "", "not possible", "")
+
+
+@pytest.mark.parametrize(
+    ("rows", "extent"),
+    [
+        ([FULL_ROW, IMPOSSIBLE_ROW, MISSING_ROW], "full"),
+        ([FULL_ROW, LARGEST_ROW], "largest possible"),
+        ([FULL_ROW, LARGEST_ROW, SMALL_ROW], "in part"),
+        ([SMALL_ROW, IMPOSSIBLE_ROW], "smaller"),
+        ([MISSING_ROW], "smaller"),
+    ],
+)
+def test_a_main_result_is_as_large_as_its_rows(rows, extent):
+    result = overview.MainResult("", {"shapr": ("Figure 4",)})
+    covered = overview.covered(result, {"shapr": rows})
+    assert [row.where for row in covered] == [
+        row.where for row in rows if row.size != "not possible" and row is not MISSING_ROW
+    ]
+    assert overview.extent(covered) == extent
+
+
+def test_a_long_run_counts_only_if_the_papers_size_takes_over_two_hours():
+    assert takes_long(4000, 0.5)
+    assert not takes_long(4000, 0.6)
+    assert not takes_long(3500, 0.1), "a run of less than an hour could have been larger"
+
+
+def test_largest_rows_are_not_full(pages):
+    rows = [row for page in pages.values() for row in page.rows]
+    assert all(row.size in ("other data", "reduced") for row in rows if row.largest)
+    assert any(row.largest for row in rows)
 
 
 def test_a_disagreement_without_an_experiment_is_open(pages):

@@ -293,8 +293,9 @@ def test_an_earlier_epoch_without_a_defence_reaches_the_accuracy_of_adv_reg(accu
         for training, values in ((pairs.NO_DEFENCE, accuracies), (pairs.ADV_REG, (20, 40)))
         for epochs, accuracy in zip((1, 20), values, strict=True)
     ]
-    [row] = page.PARTS["figure2"]({"epochs": rows}).rows
+    [row] = page.PARTS["figure2"]({"epochs": rows, "repeats": {"count": 3}}).rows
     assert row.agrees == "open"
+    assert row.detail.endswith("; 3 targets")
     assert ("are reached at epoch" in row.finding) == reached
 
 
@@ -311,10 +312,17 @@ def test_defences_lower_the_risk_scores_of_members(defended, count):
         }
         for name, mean in means.items()
     ]
-    [row] = page.PARTS["figure5"]({"spreads": rows}).rows
+    [row] = page.PARTS["figure5"]({"spreads": rows, "repeats": {"count": 3, "unit": "targets of A, 1 of B"}}).rows
     assert row.agrees == "open"
+    assert row.detail.endswith("; 3 and 1 targets")
     assert f"in {count} of 2 cases" in row.finding
     assert "70% of members score above 0.6" in row.finding
+
+
+@pytest.mark.parametrize(("members", "largest"), [((1000, 1000), True), ((1000, 500), False), ((), False)])
+def test_models_of_location30_are_largest_with_the_members_of_the_authors(members, largest):
+    sizes = {name: {"members": count} for name, count in zip((pairs.LOCATION, pairs.PUBLIC), members, strict=False)}
+    assert page._has_authors_size({"sizes": sizes | {pairs.CIFAR: {"members": 10}}}) == largest
 
 
 def test_the_last_hidden_layer_is_what_the_answers_are_made_of(pair):
