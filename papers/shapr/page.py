@@ -275,9 +275,7 @@ def _table9(datasets: Results) -> Part:
             detail=_members(sizes),
             agrees=verdict(with_attack, len(pairs)),
             finding=f"SHAPr follows the attack's accuracy in {with_attack} of {len(pairs)} comparisons (paper: all).",
-            cause="SHAPr measures utility (Figure 1), so it follows test accuracy in all."
-            if with_test == len(pairs)
-            else "",
+            cause=f"SHAPr follows test accuracy in all {len(pairs)} comparisons." if with_test == len(pairs) else "",
             results=tuple(datasets),
         ),
     )

@@ -319,6 +319,21 @@ def test_defences_lower_the_risk_scores_of_members(defended, count):
     assert "70% of members score above 0.6" in row.finding
 
 
+@pytest.mark.parametrize(("errors", "agrees"), [((0.05, 0.1), "yes"), ((0.05, 0.2), "open"), ((0.2, 0.2), "no")])
+def test_the_score_is_calibrated_where_it_is_for_most_models(errors, agrees):
+    rows = [
+        {"dataset": pairs.LOCATION, "training": training, "estimate": estimate, "rmse": [[error, 0, 1]], "bins": []}
+        for training, error in zip((pairs.NO_DEFENCE, pairs.MEMGUARD), errors, strict=True)
+        for estimate in (risk_scores.RISK, risk_scores.NETWORK)
+    ]
+    part = page.PARTS["figure3"]({"calibrated": rows, "repeats": {"count": 3}})
+    assert [row.agrees for row in part.rows] == [agrees, "no"]
+    picture = part.pictures["systematic_evaluation_rmse.svg"]
+    assert picture.count(">no defence</text>") == picture.count(">MemGuard</text>") == 1, (
+        "ours and the paper's in one panel"
+    )
+
+
 @pytest.mark.parametrize(("members", "largest"), [((1000, 1000), True), ((1000, 500), False), ((), False)])
 def test_models_of_location30_are_largest_with_the_members_of_the_authors(members, largest):
     sizes = {name: {"members": count} for name, count in zip((pairs.LOCATION, pairs.PUBLIC), members, strict=False)}

@@ -357,4 +357,23 @@ def test_every_command_has_its_part_of_the_page():
 def test_the_verdict_follows_the_results(asr, agrees):
     row = {"dataset": "adult", "model": "K=1", "asr": asr, "error": 0.0, "deciles": [0.5] * 10}
     [found] = page.PARTS["table2"]({"rates": [row]}).rows
+    assert not found.largest, "the sizes are not known"
     assert (found.where, found.agrees) == ("Table II", agrees)
+
+
+def test_a_row_is_the_largest_with_all_records_of_every_dataset():
+    sizes = {name: {"records": SOURCES[name].training} for name in PAPER}
+    assert page._has_all_records({"sizes": sizes})
+    smaller = sizes | {"imdb": {"records": 4000}}
+    assert not page._has_all_records({"sizes": smaller})
+    assert page._has_all_records({"sizes": smaller}, ["adult"])
+
+
+@pytest.mark.parametrize(("split_half", "count"), [(0.7, 1), (0.9, 0)])
+def test_halves_of_the_games_are_compared_at_the_largest_k(split_half, count):
+    rows = [
+        {"k": 1, "split_half": 0.1, "spearman": {"self-waka": 0.8}},
+        {"k": 5, "split_half": split_half, "spearman": {"self-waka": 0.8}},
+    ]
+    assert page._halves(rows).startswith("At K = 5, ")
+    assert page._halves(rows).endswith(f"on {count} of 1 datasets.")

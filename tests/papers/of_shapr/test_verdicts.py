@@ -66,7 +66,7 @@ def test_groups_are_compared_with_the_papers():
     table, figure = page._table9({"credit": result}).rows
     assert (table.where, table.agrees) == ("Table IX", "yes"), "the paper's second group is attacked more"
     assert (figure.where, figure.agrees) == ("Figure 3", "no")
-    assert figure.cause.endswith("it follows test accuracy in all.")
+    assert figure.cause == "SHAPr follows test accuracy in all 1 comparisons."
     result["groups"][1] = group("Female", accuracy=1, shapr=-1, test=1)
     assert page._table9({"credit": result}).rows[1].cause == "", "SHAPr does not follow test accuracy"
 
