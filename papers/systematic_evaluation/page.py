@@ -559,7 +559,8 @@ def _figure3(result: dict) -> Part:
             image(
                 rmse_name,
                 rmse_text,
-                "Our models and the authors' predictions on Location30. Open: Purchase100 (left) and Texas100 (right), paper.",
+                "Our models and the authors' predictions on Location30. Open markers: the paper's Purchase100 (left) and "
+                "Texas100 (right).",
             ),
         ]
     )
