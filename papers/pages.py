@@ -174,16 +174,20 @@ def summary(rows: Iterable[Row]) -> str:
     lines = ["## Summary\n"]
     for heading, chosen in _by_heading(rows).items():
         if heading == EXPLAINED:
-            lines += [f"- **{heading}** {row.where}. {row.cause}" for row in chosen]
+            lines += [f"- **{heading}** {row.where}: {row.finding} {row.cause}" for row in chosen]
+        elif heading == UNEXPLAINED:
+            lines.append(f"- **{heading}** {'; '.join(f'{row.where} ({row.what})' for row in chosen)}.")
         else:
             lines.append(f"- **{heading}** {'; '.join(row.where for row in chosen)}.")
     return "\n".join([*lines, ""])
 
 
 def findings(rows: Iterable[Row]) -> str:
-    """Return tables of our results and the published ones, by agreement."""
+    """Return tables of our results and the published ones, by agreement; the summary has those with an experiment."""
     parts = ["## Findings\n"]
     for heading, chosen in _by_heading(rows).items():
+        if heading == EXPLAINED:
+            continue
         columns = {heading.removesuffix(":"): lambda row: row.where, "result": lambda row: row.finding}
         parts += [table(chosen[start : start + MAX_ROWS], columns) for start in range(0, len(chosen), MAX_ROWS)]
     return "\n".join(parts)

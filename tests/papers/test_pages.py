@@ -163,13 +163,13 @@ def test_a_disagreement_without_an_experiment_is_open(pages):
         groups = dict(re.findall(r"^\| (.+) \| result \|\n\| --- .*\n((?:\|.*\n)+)", tables, re.MULTILINE))
         for row in (row for row in page.rows if row.agrees == "no"):
             heading = EXPLAINED if row.cause else UNEXPLAINED
-            assert f"| {row.where} | {row.finding} |" in groups[heading.removesuffix(":")].splitlines()
             lines = [line.removeprefix(f"- **{heading}** ") for line in opening.splitlines() if heading in line]
             if row.cause:
-                assert f"{row.where}. {row.cause}" in lines
+                assert f"{row.where}: {row.finding} {row.cause}" in lines
             else:
                 [line] = lines
-                assert row.where in line.removesuffix(".").split("; ")
+                assert f"{row.where} ({row.what})" in line.removesuffix(".").split("; ")
+                assert f"| {row.where} | {row.finding} |" in groups[heading.removesuffix(":")].splitlines()
 
 
 def test_a_verdict_is_open_between_half_and_most():
