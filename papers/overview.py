@@ -24,7 +24,7 @@ TERMS = """## Terms
 - **Full**: the paper's data and number of records. Repeats can differ; the page gives them.
 - **Other data**: some or all of the paper's data are not available here; the last column names the replacement.
 - **Reduced**: fewer records or datasets than in the paper, in most cases to save time. The last column states which.
-- **Largest possible**: a row that is not full but uses all available records; for Song & Mittal, the 1,000 members of the authors' Location30 model. Or a run of over an hour that would take over two at the paper's size.
+- **Largest possible**: a row that is not full because data are not available, with the paper's size or all records of the others. For Song & Mittal these are the 1,000 members of the authors' Location30 model. A run of over an hour that would take over two at the paper's size also counts.
 - **In part** and **smaller**: some rows, or no row, of a main result are full or largest possible.
 - **Not run** and **not possible**: no result yet, or no data here.
 - **Agreement** is computed from the committed results. *Yes*: our results support the paper's statement; where it covers several settings, in at least 85% of them. *No*: they do not; in less than half. *Open*: between the two, other data without printed values, or too few runs to decide.

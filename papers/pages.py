@@ -44,8 +44,8 @@ class Row:
         finding: a sentence with our numbers and the published ones.
         cause: why they differ, where a committed experiment shows it.
         results: names of the committed results.
-        largest: whether a row that is not "full" has the largest possible size: it uses all records that are available,
-            or the paper's size takes more than two hours on two cores.
+        largest: whether a row that is not "full" has the largest possible size: the paper's size or all records of the
+            available data, or a long run whose paper's size would take more than two hours on two cores.
     """
 
     where: str
