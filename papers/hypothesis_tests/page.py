@@ -51,7 +51,6 @@ SETTING = """## Setting
 - R and D are smoothed unless a table says "share", which is the paper's form: the share of models with a smaller loss.
 - We train with momentum or AdamW for few epochs, which ends near the paper's training accuracy. The CIFAR100 schedule is one of four, selected before any attack was run. L2 is torch's weight decay of 0.05.
 - MNIST and CIFAR100 networks start from torch's initial weights, Location30 networks from Glorot's.
-- The curves of Figures 1, 3 and 5 were read from the pictures of an earlier run, to three digits.
 """  # noqa: E501
 NOT_RUN = (
     Row(
