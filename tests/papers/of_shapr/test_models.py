@@ -51,7 +51,7 @@ def test_sweeps_have_fewer_members_and_no_public_recipe(pool):
     assert members["meps"] == (7500, 2000)
     assert members["credit"] == (15_000, 2000)
     assert members["census"] == (24_000, 2000)
-    assert members["mnist"] == (35_000, 2000)
+    assert members["mnist"] == (10_000, 2000)
 
 
 def test_models_that_began_otherwise_are_not_taken_for_these(pool, monkeypatch):
