@@ -155,7 +155,7 @@ def _thresholds_without_blocks(ranked: np.ndarray, inside: np.ndarray, block: np
     # candidate has a gain of at least 0.
     gain[block[0], : np.argmax(block != block[0])] = -1
     gain[:, np.flatnonzero(ranked[1:] == ranked[:-1])] = -1
-    return np.where(known, ranked[np.argmax(gain, axis=1)], np.nan)
+    return np.where(known, ranked[np.argmax(gain, axis=1)], np.nan).astype(np.float64)
 
 
 def _may_hold_the_best(sides: np.ndarray) -> np.ndarray:
