@@ -1,5 +1,6 @@
 """Models from files. Only formats that run no code are opened without an explicit flag."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -210,6 +211,11 @@ def _session(path: Path) -> tuple[Any, bytes]:
     try:
         session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # its error types have no common parent
+        if locale := re.search(r"locale with name:([\w.-]+)", str(error)):
+            raise InputError(
+                f"{path} changes the case of texts by the rules of the locale {locale[1]}, which this machine lacks. "
+                "Install it (Debian: apt install locales-all), or export a model with lowercase=False."
+            ) from error
         raise InputError(
             f"Cannot read {path} as ONNX: {reason(error)}. Check that the file is complete and in this format."
         ) from error
@@ -245,7 +251,7 @@ def _classes(path: Path, content: bytes, graph: _Graph, classes) -> np.ndarray:
     """Return the classes of the columns of the answers."""
     if classes is not None:
         return np.asarray(classes)
-    named = _named(content, graph.columns)
+    named = _named(path, content, graph.columns)
     if named is not None:
         return np.asarray(named)
     if graph.columns is not None and (graph.label is None or graph.label.type == "tensor(int64)"):
@@ -256,10 +262,15 @@ def _classes(path: Path, content: bytes, graph: _Graph, classes) -> np.ndarray:
     )
 
 
-def _named(content: bytes, columns: int | None) -> list | None:
+def _named(path: Path, content: bytes, columns: int | None) -> list | None:
     """Return the class names in the last operation that has one name per column; None if there is none."""
     onnx = extra("onnx", "A model in an ONNX file")
-    nodes = onnx.load_from_string(content).graph.node  # onnxruntime has read the same content
+    try:
+        nodes = onnx.load_from_string(content).graph.node
+    except Exception as error:
+        raise InputError(
+            f"Cannot read {path} as ONNX: {reason(error)}. Check that the file is complete and in this format."
+        ) from error
     attributes = [
         attribute for node in nodes for attribute in node.attribute if attribute.name.startswith("classlabels")
     ]
