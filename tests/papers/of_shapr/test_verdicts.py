@@ -84,7 +84,12 @@ def test_regularisation_is_compared_with_the_papers_trend(side, agrees):
     assert smaller.detail.endswith("; members: LOCATION 500 (paper 1,000)")
     assert row.cause.endswith("differs from test accuracy by at most 0.00.")
     rows[0]["metrics"] = metrics | {"outputs": metrics["outputs"] | {"mean": metrics["test"]["mean"] + 0.1}}
-    assert page.ALONE["regularisation"](result | {"sweep": rows}).rows[0].cause == ""
+    [unexplained] = page.ALONE["regularisation"](result | {"sweep": rows}).rows
+    assert (unexplained.cause, unexplained.finding.endswith("(LOCATION).")) == ("", True)
+    near = [row | {"dataset": "usps", "metrics": metrics} for row in rows]
+    [partly] = page.ALONE["regularisation"](result | {"sweep": rows + near}).rows
+    assert partly.cause == ""
+    assert "by at most 0.05 on 1 of 2 datasets" in partly.finding
 
 
 SHARES = ((0.0, 0.8), (0.5, 0.5), (0.75, 0.2))  # share removed and SHAPr: 0.8, 1 and 0.8 per member
