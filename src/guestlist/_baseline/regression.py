@@ -85,7 +85,7 @@ def second_order(values: np.ndarray, source: np.ndarray, unit: np.ndarray, rng: 
     limit = min(max(NUMBERS // max(len(unit), 1), 1), MAX_TERMS, PER_RECORD * len(unit))
     first, second = _pairs(values, source, limit, rng)
     products = values[:, first]
-    products *= values[:, second]  # in place, as below: there are many
+    products *= values[:, second]  # in place: the array is large
     return Terms(_standardised(np.hstack([products, _of_components(values)])), unit)
 
 

@@ -151,8 +151,8 @@ def _thresholds_without_blocks(ranked: np.ndarray, inside: np.ndarray, block: np
     gain = np.where(inside, n0[:, None], -n1[:, None])
     gain[block, np.arange(len(block))] = 0
     np.cumsum(gain, axis=1, out=gain)
-    # No candidates are scores above all points of the other blocks, and all but the last of equal scores. The best
-    # candidate has a gain of at least 0.
+    # A score above all points of the other blocks is no candidate, and of equal scores only the last is. The best
+    # candidate has a gain of at least 0, so -1 excludes the others.
     gain[block[0], : np.argmax(block != block[0])] = -1
     gain[:, np.flatnonzero(ranked[1:] == ranked[:-1])] = -1
     return np.where(known, ranked[np.argmax(gain, axis=1)], np.nan).astype(np.float64)

@@ -53,9 +53,9 @@ for command in (
 
 
 def run():
-    """Run the command line in a separate process, with fewer garbage collections.
+    """Run the command line with fewer garbage collections.
 
-    By default, Python searches loaded modules for garbage many times while they load, and again when it ends. They have none.
+    By default, Python searches for garbage many times while modules load, and again when it exits. Modules hold hardly any.
     """
     gc.set_threshold(50_000, 20, 50)
     atexit.register(gc.freeze)
