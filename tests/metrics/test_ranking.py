@@ -71,6 +71,19 @@ def test_perfect_separation_leaves_what_disjoint_pairs_leave():
     assert auc_difference(scores, -scores, member).value == 1
 
 
+@pytest.mark.parametrize("gaps", [slice(0, 0), slice(None, None, 7), slice(3, None, 7), slice(None, None, 14)])
+def test_known_placements_change_no_difference(gaps):
+    rng = np.random.default_rng(2)
+    scores, member = ScoreSimulation(1.0).draw(rng, 30, 30)
+    other = scores + rng.normal(size=60)
+    scores[::7] = np.nan
+    other[gaps] = np.nan
+    placed = [placements(values[~np.isnan(values)], member[~np.isnan(values)]) for values in (scores, other)]
+    expected = auc_difference(scores, other, member)
+    assert auc_difference(scores, other, member, placed_a=placed[0], placed_b=placed[1]) == expected
+    assert auc(scores, member, placed=placed[0]) == auc(scores, member)
+
+
 def test_unscored_records_are_omitted_and_one_class_is_withheld():
     rng = np.random.default_rng(0)
     scores, member = ScoreSimulation(1.0).draw(rng, 30, 30)

@@ -15,7 +15,7 @@ from guestlist._findings import (
     hypothesis_tests,
     is_significant,
 )
-from guestlist._kernels import best_threshold, count_unscored, six_digit_rows, six_digits
+from guestlist._kernels import best_threshold, count_unscored, drop_unscored, six_digit_rows, six_digits
 from guestlist._util import stream
 from guestlist._views import Signals
 from guestlist.attacks import Attack
@@ -200,8 +200,9 @@ def find(case: Case) -> tuple[AttackResult, ...]:
 
 
 def _placements(scores: np.ndarray, member: np.ndarray) -> Placements | None:
-    """Return the placements that several metrics share; None if a score is missing, or one set is empty."""
-    if np.isnan(scores).any() or member.all() or not member.any():
+    """Return the placements of the scored records, which several metrics share; None if one of the two sets is empty."""
+    scores, member = drop_unscored(scores, member)
+    if member.all() or not member.any():
         return None
     return placements(scores, member)
 
@@ -240,7 +241,7 @@ def evaluate_attack(
         view: The adversary's view.
         prior: Share of members among the records that an attacker tests.
         persons: (evaluated records,) person of each record.
-        placed: Placements of the scores, if they are known already.
+        placed: Placements of the scored records, if they are known already.
     """
     threshold = _threshold(attack, scores, member, view)
     sides = split_scores(scores, member, persons)

@@ -104,7 +104,7 @@ def auc(
         clusters: (records,) Person of each record; by default every record is independent.
         weights: (records,) Weights of the non-members; those of members are ignored. By default all equal.
         confidence: Nominal coverage of the interval.
-        placed: Placements of the scores, if they are already known.
+        placed: Placements of the scored records, if they are already known.
 
     Returns:
         The AUC of one target, exactly 0.5 for a constant score; withheld without scored members or non-members. For
@@ -151,7 +151,7 @@ def auc_difference(
         member: (records,) True for members.
         clusters: (records,) Person of each record; by default every record is independent.
         confidence: Nominal coverage of the interval.
-        placed_a, placed_b: Placements of the scores, if they are already known and no score is missing.
+        placed_a, placed_b: Placements of the records that the attack scored, if they are already known.
 
     Returns:
         The difference in [-1, 1]; withheld without scored members or non-members.
@@ -167,13 +167,19 @@ def auc_difference(
     codes = ClusterCodes.split(cluster_codes(clusters, np.where(both, scores_a, np.nan)), member)
     if member.all() or not member.any():
         return WITHHELD
-    if both.all():
-        a = placed_a or placements(*drop_unscored(scores_a, member))
-        b = placed_b or placements(*drop_unscored(scores_b, member))
-    else:
-        a, b = (placements(*drop_unscored(np.asarray(scores)[both], member)) for scores in (scores_a, scores_b))
+    a = _placements_among(both, scores_a, member, placed_a)
+    b = _placements_among(both, scores_b, member, placed_b)
     gap = Placements(a.member - b.member, a.nonmember - b.nonmember)
     return auc_difference_interval(a.auc - b.auc, auc_variance(gap, codes), error)
+
+
+def _placements_among(
+    chosen: np.ndarray, scores: np.ndarray, member: np.ndarray, placed: Placements | None
+) -> Placements:
+    """Return the placements of the chosen records: the known ones if exactly these records have a score."""
+    if placed is not None and np.isnan(np.asarray(scores)[~chosen]).all():
+        return placed
+    return placements(*drop_unscored(np.asarray(scores)[chosen], member))
 
 
 def auc_difference_interval(
