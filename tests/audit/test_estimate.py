@@ -59,7 +59,7 @@ def test_the_text_lists_every_part(linear, blobs):
     text = str(gl.estimate(linear, *blobs, references=32, jobs=2, seconds_per_model=600, evidence=[Perturbed(2)]))
     assert text.startswith("Estimated time: about 2.7 h.\n  Queries of the model: ")
     assert "\n  32 reference models: 2.7 h (10 min each, 2 in parallel)\n  Evidence perturbed: " in text
-    assert text.endswith("\n  Evaluation: 4 s, from a benchmark")
+    assert text.endswith("\n  Evaluation: 5 s, from a benchmark")
 
 
 def test_the_evaluation_is_that_of_the_benchmark():
