@@ -11,9 +11,10 @@ from papers.data_dependencies.data import LABEL, Table
 from papers.data_dependencies.published import SHARES
 
 MANY = 10_000  # number of members in the paper
-FEW = 1000  # number of members if the paper's size would take days: with shadow models, or for the effect of fewer members
+FEW = 1000  # number of members to show the effect of fewer, or if the paper's size would take days: with private shadow models
 SHADOWS = 5
 PRIVATE_SHADOWS = 2
+SHADOW_SHARES = (0.0, 0.5, 1.0)  # shares p of Figure 4 with shadow models
 HOSPITALS = ("Cleveland", "Hungary", "Switzerland", "VA Long Beach")
 
 
@@ -63,11 +64,12 @@ def _census(members: int, shadows: int = 0, shadow_training: str = "plain") -> t
 
 GAMES: dict[str, tuple[Played, ...]] = {
     "figure2": _clusters(MANY),
-    "figure2_shadow": _clusters(FEW, SHADOWS),
+    "figure2_shadow": _clusters(MANY, SHADOWS),
+    "figure2_shadow_small": _clusters(FEW, SHADOWS),
     "figure2_private": _clusters(FEW, PRIVATE_SHADOWS, "private"),
     "figure3": (Played("compas", "clusters", gl.games.Clusters(2000, 2000)),),
     "figure4": _biased("adult gender", "Male"),
-    "figure4_shadow": _biased("adult gender", "Male", members=FEW, shadows=SHADOWS),
+    "figure4_shadow": _biased("adult gender", "Male", shares=SHADOW_SHARES, shadows=SHADOWS),
     "figure4_private": _biased("adult gender", "Male", members=FEW, shadows=PRIVATE_SHADOWS, shadow_training="private"),
     "figure4_small": _biased("adult gender", "Male", members=FEW),
     "figure5": _biased("adult education", "low"),
@@ -80,7 +82,8 @@ GAMES: dict[str, tuple[Played, ...]] = {
     "figure6": tuple(Played("heart", name, gl.games.Sources("source", name)) for name in HOSPITALS),
     "figure7": (Played("students", "Gabriel Pereira", gl.games.Sources("source", "GP")),),
     "figure9": _census(MANY),
-    "figure9_shadow": _census(FEW, SHADOWS),
+    "figure9_shadow": _census(MANY, SHADOWS),
+    "figure9_shadow_small": _census(FEW, SHADOWS),
     "figure9_private": _census(FEW, PRIVATE_SHADOWS, "private"),
 }
 

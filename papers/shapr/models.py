@@ -42,7 +42,7 @@ class Setting:
     epochs: int = 20
     batch_size: int = 64
     full: int = 24_000
-    max_members: int = 10_000
+    max_members: int = 35_000  # half of the images of MNIST and of FMNIST
     public: tuple[str, ...] = ("location30",)
     models: tuple[tuple[int, int], ...] = ((1000, 33), (3000, 17), (60_000, 11))
     repeats: int = 10

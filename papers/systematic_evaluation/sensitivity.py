@@ -8,6 +8,7 @@ computed with models that are trained again on all members. The difference of th
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,6 @@ from papers.systematic_evaluation.risk_scores import risk_scores
 
 SMALLEST = 1e-10  # entropies below it count as this, as in the risk score
 WITH = 2  # models trained again on all members
-MEMBERS = 60  # removed, each from a separate model
 _WITHOUT, _WITH = 10, 11  # streams of the seeds; a target and its shadow have 0 and 1
 
 
@@ -55,24 +55,48 @@ class Ranked:
 def sensitivity(
     study: Study, records: Records, cache: Path, *, repeats: int, members: int | None = None
 ) -> tuple[list[Removed], list[Ranked]]:
-    """Remove members with evenly spaced ranks of the first target's risk score, each from ``repeats`` models."""
+    """Remove members of the first target, each from ``repeats`` models.
+
+    Args:
+        members: number of members, with evenly spaced ranks of the risk score; None for all.
+    """
     pair, rows = trained(study, records, cache, seed=0), side(study, records, 0, 0)
     training, member = rows[: study.members], pair.target.member
     positions = np.arange(len(rows)) if pair.positions is None else pair.positions
     scores, entropies = risk_scores(pair)[member], _log(mentr(pair.target)[member])
     by_score = np.argsort(scores, kind="stable")
-    chosen = by_score[np.linspace(0, len(by_score) - 1, min(members or MEMBERS, len(by_score))).round().astype(int)]
+    chosen = by_score[np.linspace(0, len(by_score) - 1, min(members or len(by_score), len(by_score))).round().astype(int)]
     removed_rows = positions[member][chosen]
     again = np.mean(
         [_log_mentr(study, records, training, training[removed_rows], [0, _WITH, k]) for k in range(WITH)], axis=0
     )
-    removals = []
-    for row, score, target, retrained in zip(removed_rows, scores[chosen], entropies[chosen], again, strict=True):
+    without = _without(study, records, cache, training, removed_rows, repeats)
+    compared = zip(scores[chosen], entropies[chosen], without, again, strict=True)
+    removals = [
+        Removed(study.name, float(score), float(removed - target), float(retrained - target))
+        for score, target, removed, retrained in compared
+    ]
+    return removals, _ranked(study.name, removals, repeats)
+
+
+def _without(
+    study: Study, records: Records, cache: Path, training: np.ndarray, removed_rows: np.ndarray, repeats: int
+) -> list[float]:
+    """Return the mean logarithm of each removed member's entropy, stored after every member: a stopped run resumes."""
+    name = f"{study.data}-removed-{study.members}-{study.network}-{study.epochs}-{repeats}.json"
+    path = cache / name.replace(" ", "")
+    stored: dict[str, float] = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    for row in removed_rows:
+        if str(row) in stored:
+            continue
         others = np.delete(training, row)
         seeds = ([0, _WITHOUT, int(row), k] for k in range(repeats))
-        without = np.mean([_log_mentr(study, records, others, training[[row]], seed) for seed in seeds])
-        removals.append(Removed(study.name, float(score), float(without - target), float(retrained - target)))
-    return removals, _ranked(study.name, removals, repeats)
+        values = [_log_mentr(study, records, others, training[[row]], seed) for seed in seeds]
+        stored[str(row)] = float(np.mean(values))
+        unfinished = path.with_suffix(".part")
+        unfinished.write_text(json.dumps(stored), "utf-8")
+        unfinished.rename(path)
+    return [stored[str(row)] for row in removed_rows]
 
 
 def _ranked(dataset: str, removals: list[Removed], models: int) -> list[Ranked]:

@@ -443,6 +443,10 @@ def test_sensitivity_takes_members_of_all_risks_and_trains_without_them(pair, pl
     assert [len(inside - rows) for rows in trained_on[1:]] == [1, 1, 1]
     assert len(set.union(*(inside - rows for rows in trained_on[1:]))) == 3
     assert [row.measure for row in ranked] == ["sensitivity", "trained again", "difference"]
+    trainings = len(trained_on)
+    again = sensitivity.sensitivity(small(), clusters(), place, repeats=1, members=3)
+    assert again == (removed, ranked), "the stored values are read"
+    assert len(trained_on) == trainings + sensitivity.WITH
 
 
 def test_nearest_members_are_found(pair, place):
@@ -490,8 +494,6 @@ def test_commands_write_what_the_page_reads(monkeypatch, tmp_path, place):
     monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
     monkeypatch.setattr(results, "FOLDER", tmp_path)
     monkeypatch.setattr(calibrations, "NETWORKS", calibrations.NETWORKS[:2])
-    # Three members are enough to see that it runs.
-    monkeypatch.setattr(sensitivity, "MEMBERS", 3)
     # The attacks are tried elsewhere, and networks take long.
     monkeypatch.setattr(defended, "_accuracies", lambda pair: dict.fromkeys(defended.ATTACKS, 0.6))
     studies = {name: small(name) for name in pairs.STUDIES}
