@@ -165,13 +165,15 @@ def _shadows(where: str, what: str, name: str) -> Callable[[dict], Part]:
     """Return a function to the part of a figure's plain shadow models, compared with private ones where they were run."""
 
     def part(result: dict) -> Part:
-        row = _larger(f"{where}, shadow models", what, _fewer(result, SHADOWS), result, name, attack=SHADOW)
-        private = read(name.replace("_shadow", "_private"))
-        if private:
-            advantages = [say.at(say.of_attack(run["rows"], SHADOW), 0.1)[0]["apart"][0] for run in (result, private)]
+        detail = _fewer(result, SHADOWS) if name.endswith("_small") else _repeats(result)
+        row = _larger(f"{where}, shadow models", what, detail, result, name, attack=SHADOW)
+        pair = [read(f"{name.partition('_')[0]}_{training}") for training in ("shadow_small", "private")]
+        if all(pair):
+            plain, private = (say.at(say.of_attack(run["rows"], SHADOW), 0.1)[0]["apart"][0] for run in pair if run)
             row = replace(
                 row,
-                finding=f"{row.finding} At ε = 0.1 it is {advantages[0]:.2f}, with private shadow models {advantages[1]:.2f}.",
+                finding=f"{row.finding} With {FEW:,} members and ε = 0.1 it is {plain:.2f}, with private shadow models "
+                f"{private:.2f}.",
             )
         return Part(rows=(row,), tables=_csv(name, result))
 
@@ -183,7 +185,7 @@ def _private(where: str, what: str, name: str) -> Callable[[dict], Part]:
 
     def part(result: dict) -> Part:
         tables = _csv(name, result)
-        if read(name.replace("_private", "_shadow")):
+        if read(name.replace("_private", "_shadow")) or read(name.replace("_private", "_shadow_small")):
             return Part(tables=tables)
         detail = f"{_fewer(result, PRIVATE_SHADOWS)}, trained with the target's ε (paper: plain)"
         row = _larger(f"{where}, shadow models", what, detail, result, name, attack=SHADOW)
@@ -201,11 +203,14 @@ def _shadow_picture(result: dict) -> Part:
     panels = []
     for title, number in (("Adult, clusters", 2), ("Census and Adult", 9)):
         series = []
-        for name, label in (("shadow", "plain"), ("private", "private")):
+        for name, label, lines in (
+            ("shadow", f"plain, {MANY:,} members", 2),
+            ("shadow_small", f"plain, {FEW:,} members", 1),
+            ("private", f"private, {FEW:,} members", 1),
+        ):
             run = read(f"figure{number}_{name}")
-            if run:
-                panel = _by_epsilon(title, run["rows"], (SHADOW,), label=f"{label} shadow models")
-                series += [line for line in panel.series if not line.paper]
+            if run:  # the game, and with the paper's number of members its control
+                series += _by_epsilon(title, run["rows"], (SHADOW,), label=label).series[:lines]
         if series:
             panels.append(Panel(title, [*series, *bound.series], bound.axes))
     alternative = (
@@ -216,7 +221,9 @@ def _shadow_picture(result: dict) -> Part:
     text = (
         "## Shadow models (Figures 2, 4 and 9)\n\n"
         "The authors' shadow models are plain, whatever the target's ε (option `shadow_training`).\n\n"
-        + image(name, alternative, f"{FEW:,} members. The paper prints no values.")
+        + image(
+            name, alternative, "By training of the shadow models and number of members. The paper prints no values."
+        )
     )
     return replace(part, text=text, pictures={name: picture([panels], alternative)})
 
@@ -226,6 +233,12 @@ def _small(name: str, part: Callable[[dict, str], Part]) -> Callable[[dict], Par
     return lambda result: (
         Part(tables=_csv(name, result)) if _complete(read(name.removesuffix("_small"))) else part(result, name)
     )
+
+
+def _small_shadows(where: str, what: str, name: str) -> Callable[[dict], Part]:
+    """Return the same for a figure's shadow models."""
+    part = _shadows(where, what, name)
+    return lambda result: Part(tables=_csv(name, result)) if read(name.removesuffix("_small")) else part(result)
 
 
 def _complete(result: dict | None) -> bool:
@@ -390,12 +403,16 @@ def _gender_shadows(name: str) -> Callable[[dict], Part]:
             return Part(tables=_csv(name, result))
         rows = say.of_attack(result["rows"], SHADOW)
         no_men, only_men = ([row for row in rows if row["game"] == game] for game in ("p = 0", "p = 1"))
-        private = ", trained with the target's ε (paper: plain)" if name.endswith("_private") else ""
+        private = name.endswith("_private")
+        size, detail = _bias_size(result, name)
+        if private:
+            size = "reduced"
+            detail = f"{_fewer(result, PRIVATE_SHADOWS)}, trained with the target's ε (paper: plain)"
         row = Row(
             where="Figure 4, shadow models",
             what="Adult, share p of men among members",
-            size="reduced",
-            detail=_fewer(result, PRIVATE_SHADOWS if private else SHADOWS) + private,
+            size=size,
+            detail=detail,
             # The paper's shadow models are plain, so private ones cannot decide.
             agrees=OPEN if private else verdict(sum(map(say.larger_than_control, no_men)), len(no_men)),
             finding=(
@@ -517,6 +534,7 @@ PARTS: dict[str, Callable[[dict], Part]] = {
     "figure1": _figure1,
     "figure2": _clusters,
     "figure2_shadow": _shadow_picture,
+    "figure2_shadow_small": _small_shadows("Figure 2", "Adult, clusters", "figure2_shadow_small"),
     "figure2_private": _private("Figure 2", "Adult, clusters", "figure2_private"),
     "figure3": _compas,
     "figure4": _full("figure4", _gender),
@@ -531,5 +549,6 @@ PARTS: dict[str, Callable[[dict], Part]] = {
     "figure7": _schools,
     "figure9": _census,
     "figure9_shadow": _shadows("Figure 9", "census members, Adult non-members", "figure9_shadow"),
+    "figure9_shadow_small": _small_shadows("Figure 9", "census members, Adult non-members", "figure9_shadow_small"),
     "figure9_private": _private("Figure 9", "census members, Adult non-members", "figure9_private"),
 }

@@ -65,7 +65,9 @@ def sensitivity(
     positions = np.arange(len(rows)) if pair.positions is None else pair.positions
     scores, entropies = risk_scores(pair)[member], _log(mentr(pair.target)[member])
     by_score = np.argsort(scores, kind="stable")
-    chosen = by_score[np.linspace(0, len(by_score) - 1, min(members or len(by_score), len(by_score))).round().astype(int)]
+    chosen = by_score[
+        np.linspace(0, len(by_score) - 1, min(members or len(by_score), len(by_score))).round().astype(int)
+    ]
     removed_rows = positions[member][chosen]
     again = np.mean(
         [_log_mentr(study, records, training, training[removed_rows], [0, _WITH, k]) for k in range(WITH)], axis=0

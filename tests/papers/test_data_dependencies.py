@@ -167,14 +167,19 @@ def test_shadow_models_of_the_paper_are_plain():
 def test_the_row_of_plain_shadow_models_compares_them_with_private_ones(monkeypatch):
     rows = {
         name: [small_row(0.2, apart=apart, epsilon=0.1, attack="shadow")]
-        for name, apart in {"figure2_shadow": 0.4, "figure2_private": 0.15}.items()
+        for name, apart in {"figure2_shadow": 0.5, "figure2_shadow_small": 0.4, "figure2_private": 0.15}.items()
     }
     made = {name: {"rows": parts, "sizes": {}, "repeats": {"count": 10}} for name, parts in rows.items()}
     monkeypatch.setattr(page, "read", made.get)
     [row] = page.PARTS["figure2_shadow"](made["figure2_shadow"]).rows
-    assert row.finding.endswith("At ε = 0.1 it is 0.40, with private shadow models 0.15.")
+    assert row.size == "full"
+    assert row.finding.endswith("With 1,000 members and ε = 0.1 it is 0.40, with private shadow models 0.15.")
+    assert page.PARTS["figure2_shadow_small"](made["figure2_shadow_small"]).rows == ()
     assert page.PARTS["figure2_private"](made["figure2_private"]).rows == ()
     del made["figure2_shadow"]
+    [row] = page.PARTS["figure2_shadow_small"](made["figure2_shadow_small"]).rows
+    assert row.size == "reduced"
+    del made["figure2_shadow_small"]
     [row] = page.PARTS["figure2_private"](made["figure2_private"]).rows
     assert row.detail.endswith("trained with the target's ε (paper: plain)")
     made["figure2_private"]["rows"] = [small_row(0.0, epsilon=0.1, attack="shadow")]
