@@ -84,8 +84,8 @@ def _times(name: str, setting: Setting, options: argparse.Namespace) -> None:
 
 def _attribution(name: str, setting: Setting, options: argparse.Namespace) -> None:
     """Compute Table VII."""
-    setting = setting.for_sweeps(attribution.REPEATS)
-    datasets = options.datasets or attribution.DATASETS
+    setting = setting.for_targets(attribution.REPEATS)
+    datasets = options.datasets or list(SOURCES)
     sizes, tables, seconds = _earlier(name, datasets, setting, options)
     start = time.perf_counter()
     rows = tables["recalls"]

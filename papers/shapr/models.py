@@ -61,16 +61,14 @@ class Setting:
         """Return the training recipe of a dataset."""
         return sgd() if pool.name in self.public else self.fit
 
+    def for_targets(self, repeats: int) -> Setting:
+        """Return the setting of fewer targets, with the same recipe for all datasets and without references."""
+        return replace(self, public=(), repeats=min(self.repeats, repeats), models=((60_000, 1),))
+
     def for_sweeps(self, repeats: int) -> Setting:
         """Return the setting of changed trainings, of which a dataset has dozens: fewer members, and no references."""
-        return replace(
-            self,
-            full=min(self.full, SWEEP_FULL),
-            max_members=min(self.max_members, SWEEP_MEMBERS),
-            public=(),
-            repeats=min(self.repeats, repeats),
-            models=((60_000, 1),),
-        )
+        few = self.for_targets(repeats)
+        return replace(few, full=min(self.full, SWEEP_FULL), max_members=min(self.max_members, SWEEP_MEMBERS))
 
     def folder_name(self, pool: Pool, size: int) -> str:
         """Return the name of the folder of these models: unique to the setting and to the initialisation of parameters."""

@@ -39,7 +39,7 @@ SETTING = f"""## Setting
 
 - The network is the paper's (1024-512-256-128, tanh). The paper does not state its training; we use AdamW for 20 epochs. LOCATION in Tables III, IV, V and VIII has the public recipe of MemGuard's code (SGD, 200 epochs).
 - Ten targets per dataset train on random halves of one pool; all models are references. Tests over targets hold for these records.
-- Targets with changed training (Figures 1, 2, 6 and 7, Tables VII and X) have at most {SWEEP_MEMBERS:,} members, or the paper's number up to {SWEEP_FULL:,}.
+- Targets with changed training (Figures 1, 2, 6 and 7, Table X) have at most {SWEEP_MEMBERS:,} members, or the paper's number up to {SWEEP_FULL:,}.
 - SHAPr uses the first layer. Modified entropy takes its thresholds from the target itself, as in the paper.
 - "Better" is a paired t-test over targets at 0.05; for the paper, Welch's test on its printed means.
 - FLOWER has 256 features (paper 2,048). MEPS is panel 21 (paper 19).
@@ -408,7 +408,10 @@ def _times(result: dict) -> Part:
 def _attribution(result: dict) -> Part:
     rows = [row for row in result["recalls"] if row["risk"] != SHAPR]
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
-    layers = "the last layer and all layers" if any(ALL_LAYERS in row["risk"] for row in rows) else "the last layer"
+    of_all_layers = {row["dataset"] for row in rows if ALL_LAYERS in row["risk"]}
+    layers = "the last layer" + (" and all layers" if of_all_layers else "")
+    if 0 < len(of_all_layers) < len(datasets):
+        layers = f"the last layer, on {len(of_all_layers)} datasets also all layers"
     below = sum(direction(row["recall"]) == "lower" for row in rows)
     size, largest = _size(result["sizes"], SOURCES)
     row = Row(
