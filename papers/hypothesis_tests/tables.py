@@ -30,7 +30,7 @@ class Strength:
 
 
 def strength(name: str, cases: Sequence[gl.Case]) -> Strength:
-    """Return the Return the AUC of S, P, R and D on every target of a configuration."""
+    """Return the AUC of S, P, R and D on every target of a configuration."""
     return Strength(
         configuration=name,
         train_accuracy=tuple(_accuracy(case, case.truth.member) for case in cases),
