@@ -14,7 +14,7 @@ from papers.data_dependencies.bounds import largest_gain
 from papers.data_dependencies.figures import FEW, MANY, PRIVATE_SHADOWS, SHADOWS
 from papers.data_dependencies.published import DELTA, FEATURES, REPEATS, SHARES
 from papers.data_dependencies.results import read
-from papers.pages import NO, OPEN, YES, Page, Part, Row, Texts, csv_table, image, page_of, verdict
+from papers.pages import NO, OPEN, YES, Agreement, Page, Part, Row, Texts, csv_table, image, page_of, verdict
 from papers.pictures import Axes, Panel, Series, picture, published
 
 INTRODUCTION = """Humphries et al. draw members from one part of the population and non-members from another.
@@ -43,6 +43,7 @@ NOT_RUN = (
     ),
 )
 TEXTS = Texts("data_dependencies", "Humphries et al. (2023): data dependencies", INTRODUCTION, SETTING, NOT_RUN)
+ENOUGH_REPEATS = 5  # with fewer, intervals are too wide to show that there is no difference
 OPTIMAL, AVERAGE, SHADOW = "optimal_threshold", "average_threshold", "shadow"
 EPSILON_TICKS = ((-1, "0.1"), (0, "1"), (1, "10"), (2, "100"), (3, "∞"))  # by power of ten; plain training is last
 
@@ -109,6 +110,12 @@ def _fewer(result: dict, shadows: int = 0) -> str:
     return f"{FEW:,} members and non-members (paper {MANY:,}); {_repeats(result)}{models}"
 
 
+def _verdict(holding: int, total: int, result: dict) -> Agreement:
+    """Return the verdict of ``verdict``; "open" for a difference that few repeats do not show."""
+    agrees = verdict(holding, total)
+    return OPEN if agrees == NO and result["repeats"]["count"] < ENOUGH_REPEATS else agrees
+
+
 def _larger(where: str, what: str, detail: str, result: dict, name: str, *, attack: str = OPTIMAL) -> Row:
     """Return the row of a figure that reports a larger advantage than in the i.i.d. control."""
     chosen = say.of_attack(result["rows"], attack)
@@ -118,7 +125,7 @@ def _larger(where: str, what: str, detail: str, result: dict, name: str, *, atta
         what=what,
         size="reduced" if f"paper {MANY:,}" in detail else "full",
         detail=detail,
-        agrees=verdict(holding, len(chosen)),
+        agrees=_verdict(holding, len(chosen), result),
         finding=f"advantage {_separation(chosen)}; larger in {holding} of {len(chosen)} settings.",
         results=(name,),
     )
@@ -370,7 +377,7 @@ def _education(result: dict, name: str = "figure5") -> Part:
         what="Adult, share p of low education among members",
         size=size,
         detail=detail,
-        agrees=verdict(holding, len(only_low) + len(no_low)),
+        agrees=_verdict(holding, len(only_low) + len(no_low), result),
         finding=(
             f"larger in {say.count(only_low, say.larger_than_control)} settings at p = 1, in "
             f"{say.count(no_low, say.larger_than_control)} at p = 0.{with_fewer_members}"
@@ -414,7 +421,7 @@ def _gender_shadows(name: str) -> Callable[[dict], Part]:
             size=size,
             detail=detail,
             # The paper's shadow models are plain, so private ones cannot decide.
-            agrees=OPEN if private else verdict(sum(map(say.larger_than_control, no_men)), len(no_men)),
+            agrees=OPEN if private else _verdict(sum(map(say.larger_than_control, no_men)), len(no_men), result),
             finding=(
                 f"larger in {say.count(no_men, say.larger_than_control)} settings at p = 0, in "
                 f"{say.count(only_men, say.larger_than_control)} at p = 1."

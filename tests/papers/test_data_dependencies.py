@@ -147,9 +147,11 @@ def test_statements_hold_only_where_intervals_show_them():
     assert not say.reaches(small_row(0.0, apart=0.1), no)
 
 
-@pytest.mark.parametrize(("difference", "agrees"), [(0.2, "yes"), (0.0, "no")])
-def test_the_verdict_follows_the_results(difference, agrees):
-    [row] = page.PARTS["figure3"]({"rows": [small_row(difference)], "sizes": {}, "repeats": {"count": 10}}).rows
+@pytest.mark.parametrize(
+    ("difference", "repeats", "agrees"), [(0.2, 10, "yes"), (0.2, 3, "yes"), (0.0, 10, "no"), (0.0, 3, "open")]
+)
+def test_the_verdict_follows_the_results(difference, repeats, agrees):
+    [row] = page.PARTS["figure3"]({"rows": [small_row(difference)], "sizes": {}, "repeats": {"count": repeats}}).rows
     assert (row.where, row.agrees) == ("Figure 3", agrees)
 
 
