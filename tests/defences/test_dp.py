@@ -87,11 +87,27 @@ class Frozen(nn.Module):
         return self.last(torch.relu(self.first(x)))
 
 
+class InPlace(nn.Module):
+    """A function works in place on a layer's output; no part of the module says so."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(6, 5), nn.Linear(5, 3)
+
+    def forward(self, x):
+        return self.b(torch.relu_(self.a(x)))
+
+
 MODULES = {
     "perceptron": (lambda: gl.defences.mlp(6, 3, hidden=(8, 5)), (6,), True),
     "no bias": (lambda: nn.Sequential(nn.Linear(6, 4, bias=False), nn.Tanh(), nn.Linear(4, 3)), (6,), True),
     "sequence": (lambda: nn.Sequential(nn.Linear(6, 4), nn.ReLU(), nn.Flatten(), nn.Linear(20, 3)), (5, 6), True),
     "convolution": (lambda: gl.defences.cnn(10, 3, channels=2, filters=(4, 5)), (2, 10, 10), True),
+    "more filters than inputs": (
+        lambda: nn.Sequential(nn.Conv2d(1, 16, 3), nn.ReLU(), nn.Flatten(), nn.LazyLinear(3)),
+        (1, 6, 6),
+        True,
+    ),
     "strides": (
         lambda: nn.Sequential(
             nn.Conv2d(2, 3, (3, 2), stride=2, padding=1, dilation=2), nn.ReLU(), nn.Flatten(), nn.LazyLinear(3)
@@ -107,6 +123,7 @@ MODULES = {
     ),
     "used twice": (Twice, (6,), True),
     "in place": (lambda: nn.Sequential(nn.Linear(6, 5), nn.ReLU(inplace=True), nn.Linear(5, 3)), (6,), True),
+    "in place, by a function": (InPlace, (6,), True),
     "asked aside": (Aside, (6,), True),
     "partly frozen": (Frozen, (6,), False),
 }
@@ -139,6 +156,7 @@ def one_by_one(module, x, y, clip):
 @pytest.mark.parametrize("max_kept", [0, 2**25], ids=["computed twice", "kept"])
 def test_clipping_equals_a_loop_over_records(name, share, max_kept, monkeypatch):
     monkeypatch.setattr("guestlist.defences.dp_sgd.MAX_KEPT", max_kept)
+    monkeypatch.setattr("guestlist.defences.dp_sgd.RECORDS_PER_PART", 2)
     monkeypatch.setattr("guestlist.defences.dp_sgd.RECORDS_PER_SUM", 3)
     module, x, y, known = made(name)
     _, norms = one_by_one(module, x, y, 1.0)

@@ -101,31 +101,39 @@ def check_clippable(module) -> None:
 
 @dataclass
 class _LayerCall:
-    """Input and output of a layer in one pass."""
+    """Input and output of a layer in one pass, and the output's number of changes in place."""
 
     layer: Any
     read: Any
     answered: Any
+    version: int
     times: int = 1
+
+    @property
+    def changed(self) -> bool:
+        """Whether a later layer worked in place on the output."""
+        return self.answered._version != self.version
 
 
 @dataclass
 class _Recorder:
-    """Records the calls of layers in one pass."""
+    """Records the calls of layers in one pass; with ``clones``, later layers read copies, on which they may work in place."""
 
+    clones: bool
     calls: dict[int, _LayerCall] = field(default_factory=dict)
 
     def hook(self, layer, inputs, output):
         times = self.calls[id(layer)].times + 1 if id(layer) in self.calls else 1
-        self.calls[id(layer)] = _LayerCall(layer, inputs[0].detach(), output, times)
-        return output.clone()  # the next layer may work in place
+        self.calls[id(layer)] = _LayerCall(layer, inputs[0].detach(), output, output._version, times)
+        return output.clone() if self.clones else output
 
 
 def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
     """Clip with the inputs and backward signals of layers; None unless each layer reads one row per record, once."""
-    with _recorded(module) as recorder:
-        loss = losses(module(x), y).sum()
-    calls = list(recorder.calls.values())
+    clones = any(getattr(part, "inplace", False) for part in module.modules())
+    loss, calls = _pass(module, losses, x, y, clones=clones)
+    if any(part.changed for part in calls):
+        loss, calls = _pass(module, losses, x, y, clones=True)
     if any(part.times > 1 or len(part.read) != len(y) for part in calls):
         return None  # the gradient of one record is a sum over calls, or over rows
     gradients = torch.autograd.grad(loss, [part.answered for part in calls], allow_unused=True)
@@ -173,14 +181,18 @@ def _layer_gradients(layer, read, signal) -> "_RowGradients | _SequenceGradients
     if read.ndim == 2:
         return _RowGradients(layer, read, signal)
     if isinstance(layer, nn.Conv2d):
-        read = _patches(layer, read)
         signal = signal.movedim(1, 3).flatten(1, 2)
     else:
         read = read.flatten(1, -2)
         signal = signal.flatten(1, -2)
-    if read.shape[1] == 1:
-        return _RowGradients(layer, read[:, 0], signal[:, 0])
+    if signal.shape[1] == 1:
+        return _RowGradients(layer, _positions(layer, read)[:, 0], signal[:, 0])
     return _SequenceGradients(layer, read, signal)
+
+
+def _positions(layer, read):
+    """Return the (records, positions, inputs) that a layer reads."""
+    return _patches(layer, read) if layer.weight.ndim == 4 else read
 
 
 def _patches(layer, read):
@@ -223,12 +235,14 @@ class _RowGradients:
 
 
 MAX_KEPT = 2**25  # numbers of one layer's per-record gradients that are kept between norms and sums: 128 MiB
+RECORDS_PER_PART = 8  # The patches and the gradients of these records fit in the cache.
 RECORDS_PER_SUM = 32  # The gradients of these records fit in the cache.
 
 
 class _SequenceGradients:
-    """Gradients of a layer with several positions: ``read`` and ``signal`` are (records, positions, inputs or outputs).
+    """Gradients of a layer with several positions.
 
+    ``read`` are (records, positions, inputs) or the images that a convolution reads, ``signal`` (records, positions, outputs).
     The gradients of all records are computed once if they fit into memory, and otherwise for norms and for sums.
     """
 
@@ -237,33 +251,50 @@ class _SequenceGradients:
         self.read = read
         self.signal = signal
         self.bias = signal.sum(dim=1)
+        inputs, outputs = layer.weight[0].numel(), signal.shape[2]
+        self.by_inputs = inputs < outputs  # A product of matrices is faster if its second factor is the wider one.
         self.kept = None
         if len(read) * layer.weight.numel() <= MAX_KEPT:
-            self.kept = self._gradients()
+            self.kept = signal.new_empty((len(read), min(inputs, outputs), max(inputs, outputs)))
+        self.weight_squares = torch.cat([_squared_norms(self._gradients(rows, part)) for rows, part in self._parts()])
 
-    def _gradients(self):
-        """Return (records, outputs, inputs) gradients of the weight."""
-        return self.signal.transpose(1, 2) @ self.read
+    def _parts(self) -> Iterator[tuple[slice, Any]]:
+        """Yield the rows of a few records at a time, and what the layer reads of them."""
+        size = RECORDS_PER_PART if self.signal.device.type == "cpu" else len(self.signal)
+        for first in range(0, len(self.signal), size):
+            rows = slice(first, first + size)
+            yield rows, _positions(self.layer, self.read[rows])
+
+    def _gradients(self, rows: slice, read):
+        """Return (records, outputs, inputs) gradients of the weight, or (records, inputs, outputs) by inputs."""
+        first, second = (read, self.signal[rows]) if self.by_inputs else (self.signal[rows], read)
+        kept = None if self.kept is None else self.kept[rows]
+        return torch.bmm(first.transpose(1, 2), second, out=kept)
 
     def squares(self):
         """Return (records,) squared norms of the gradients of weight and bias."""
-        gradients = self._gradients() if self.kept is None else self.kept
-        flat = gradients.flatten(1)
-        weight = torch.linalg.vecdot(flat, flat)
         if self.layer.bias is None:
-            return weight
-        return weight + torch.linalg.vecdot(self.bias, self.bias)
+            return self.weight_squares
+        return self.weight_squares + _squared_norms(self.bias)
 
     def sums(self, factor) -> Iterator[tuple[Any, Any]]:
         """Yield each parameter with its sum of gradients, each scaled by the factor of its record."""
         if self.kept is None:
-            scaled = (self.signal * factor[:, None, None]).flatten(0, 1)
-            weight = scaled.T @ self.read.flatten(0, 1)
+            scaled = self.signal * factor[:, None, None]
+            parts = (scaled[rows].flatten(0, 1).T @ read.flatten(0, 1) for rows, read in self._parts())
+            weight = sum(parts, start=torch.zeros((), dtype=scaled.dtype, device=scaled.device))
         else:
             weight = _weighted_sum(factor, self.kept)
+            weight = weight.T if self.by_inputs else weight
         yield self.layer.weight, _shaped(weight, self.layer.weight)
         if self.layer.bias is not None:
             yield self.layer.bias, factor @ self.bias
+
+
+def _squared_norms(gradients):
+    """Return (records,) squared norms of each record's gradient."""
+    flat = gradients.flatten(1)
+    return torch.linalg.vecdot(flat, flat)
 
 
 def _shaped(gradient, weight):
@@ -271,7 +302,7 @@ def _shaped(gradient, weight):
     if weight.ndim == 2:
         return gradient
     outputs, channels, *kernel = weight.shape
-    return gradient.view(outputs, *kernel, channels).movedim(3, 1)
+    return gradient.reshape(outputs, *kernel, channels).movedim(3, 1)
 
 
 def _weighted_sum(factor, gradients):
@@ -283,11 +314,18 @@ def _weighted_sum(factor, gradients):
     return total
 
 
+def _pass(module, losses: Callable, x, y, *, clones: bool) -> tuple[Any, list[_LayerCall]]:
+    """Return the summed loss of one pass, and the calls of its layers."""
+    with _recorded(module, clones=clones) as recorder:
+        loss = losses(module(x), y).sum()
+    return loss, list(recorder.calls.values())
+
+
 @contextmanager
-def _recorded(module):
+def _recorded(module, *, clones: bool):
     from torch import nn
 
-    recorder = _Recorder()
+    recorder = _Recorder(clones)
     handles = [part.register_forward_hook(recorder.hook) for part in module.modules() if _plain(part, nn)]
     try:
         yield recorder
