@@ -9,6 +9,7 @@ from papers.data_dependencies.published import DELTA
 
 Rows = list[dict]
 Holds = Callable[[dict], bool]
+SIMILAR = 0.05  # advantages that differ by at most this count as similar
 
 
 def of_attack(rows: Rows, attack: str, *, game: str | None = None, lowest: float = 0.0) -> Rows:
@@ -47,9 +48,9 @@ def negative(row: dict) -> bool:
     return row["apart"][2] < 0
 
 
-def reaches(row: dict, other: dict) -> bool:
-    """Return whether the interval of one advantage reaches that of another."""
-    return row["apart"][2] >= other["apart"][1]
+def similar(row: dict, other: dict) -> bool:
+    """Return whether two advantages differ by at most 0.05."""
+    return abs(row["apart"][0] - other["apart"][0]) <= SIMILAR
 
 
 def epsilon_of(row: dict) -> str:
