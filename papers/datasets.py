@@ -253,6 +253,13 @@ SOURCES = {
         "b455f2ad8e612f23c9c585cd98f98a5a92577f4fa3d65fb7ae1587ed4feddc4e",
         exact=False,
     ),
+    "cifar10_subset.npz": Source(
+        _CIFAR,
+        ("cifar-10-python.tar.gz",),
+        partial(cifar_subset, classes=10, train=900, test=200),
+        "bd1e5bfcadd8af230f73f9cc1fb39c2af6d64c47bbfa07021bc75ad26103ee56",
+        exact=False,
+    ),
     "cifar100_features.npz": Source(
         _CIFAR,
         ("cifar-100-python.tar.gz",),

@@ -17,13 +17,15 @@ from papers.hypothesis_tests.published import AGREEMENT_LEVEL
 from papers.results import LIBRARIES, expected, write
 
 RESULTS = Path(__file__).parent / "results"
-COMPARED = "location30 shallow"  # configuration of table2 and figure5
+COMPARED = "location30 shallow"  # configuration of table2 and figure2
+DOTTED = "location30 shallow 2500"  # configuration of figure5
 TABLES = {
     "table1": [name for name in CONFIGURATIONS if name.startswith("mnist") or name == "location30"],
+    "table3": [name for name in CONFIGURATIONS if name.startswith("cifar10 ")],
     "table4": [name for name in CONFIGURATIONS if name.startswith("cifar100")],
 }
-TARGETS = {"table1": 3, "table4": 1}
-MODELS = {"table1": 64, "table4": 8}
+TARGETS = {"table1": 3, "table3": 3, "table4": 1}
+MODELS = {"table1": 64, "table3": 8, "table4": 8, "figure5": 128}  # half of figure5's models lack a member
 LEFT_OUT = gl.evidence.LeftOut(records=100, models=32)
 OPTIONS = ("targets", "models", "left_out", "left_out_models")  # that change numbers
 
@@ -57,7 +59,7 @@ def _strengths(table: str, options: argparse.Namespace) -> None:
 def _agreement(name: str, options: argparse.Namespace) -> None:
     start = time.perf_counter()
     left_out = gl.evidence.LeftOut(records=options.left_out, models=options.left_out_models)
-    case = _compared(options, left_out)
+    case = _cases(COMPARED, options, 1, options.models or MODELS["table1"], left_out)[0]
     agreed = comparison.agreement(case, level=AGREEMENT_LEVEL, models=left_out.models)
     rows = {
         "agreement": [agreed],
@@ -71,9 +73,8 @@ def _agreement(name: str, options: argparse.Namespace) -> None:
 
 def _differences(name: str, options: argparse.Namespace) -> None:
     start = time.perf_counter()
-    case = _compared(options)
-    rows = figures.pairs(case)
-    sizes = {COMPARED: {"members": rows[0].members, "nonmembers": 0}}
+    rows = figures.pairs(_dotted(options))
+    sizes = {DOTTED: {"members": rows[0].members, "nonmembers": 0}}
     _write(
         _spelt(name, options), name, sizes, {"count": 1, "unit": "target"}, time.perf_counter() - start, {"pairs": rows}
     )
@@ -88,14 +89,14 @@ def _curves(name: str, options: argparse.Namespace) -> None:
     rows = {
         "curves": figures.curves(cases),
         "losses": figures.losses(cases["location30"]),
-        "dots": figures.differences(_compared(options)),
+        "dots": figures.differences(_dotted(options)),
     }
     sizes = {
         configuration: {
             "members": CONFIGURATIONS[configuration].members,
             "nonmembers": CONFIGURATIONS[configuration].members,
         }
-        for configuration in (*cases, COMPARED)
+        for configuration in (*cases, DOTTED)
     }
     repeats = {"count": 1, "unit": "target of each configuration"}
     _write(_spelt(name, options), name, sizes, repeats, time.perf_counter() - start, rows)
@@ -113,13 +114,13 @@ def _second_target(name: str, options: argparse.Namespace) -> None:
 
 
 COMMANDS = {
-    "table1": _strengths, "table2": _agreement, "table4": _strengths, "figure2": _second_target,
+    "table1": _strengths, "table2": _agreement, "table3": _strengths, "table4": _strengths, "figure2": _second_target,
     "figure5": _differences, "figures": _curves
 }  # fmt: skip
 
 
-def _compared(options: argparse.Namespace, left_out: gl.evidence.LeftOut | None = None) -> gl.Case:
-    return _cases(COMPARED, options, 1, options.models or MODELS["table1"], left_out)[0]
+def _dotted(options: argparse.Namespace) -> gl.Case:
+    return _cases(DOTTED, options, 1, options.models or MODELS["figure5"])[0]
 
 
 def _cases(
@@ -152,8 +153,8 @@ def _write(command: str, name: str, sizes: dict, repeats: dict, seconds: float, 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m papers.hypothesis_tests", description=__doc__)
     parser.add_argument("command", choices=[*COMMANDS, "page", "all"])
-    parser.add_argument("--configurations", nargs="+", choices=list(CONFIGURATIONS), help="of table1 or table4")
-    parser.add_argument("--targets", type=int, help="per configuration, in table1 and table4")
+    parser.add_argument("--configurations", nargs="+", choices=list(CONFIGURATIONS), help="of table1, table3 or table4")
+    parser.add_argument("--targets", type=int, help="per configuration, in tables 1, 3 and 4")
     parser.add_argument("--models", type=int, help="references, and distilled models per target")
     parser.add_argument("--left-out", type=int, default=LEFT_OUT.records, help="records on either side for attack L")
     parser.add_argument("--left-out-models", type=int, default=LEFT_OUT.models, help="for each of them")

@@ -1110,6 +1110,7 @@ def _released_adv_reg(name: str, where: str, detail: str = "") -> Callable[[dict
             where=where,
             what="AdvReg and early stopping",
             size="other data" if detail else "full",
+            largest=bool(detail) and _has_authors_size(result),
             detail=f"{detail}{targets} targets",
             agrees=_no_better(defended, early, targets),
             finding=(

@@ -283,14 +283,14 @@ def test_the_papers_l_is_out_of_reach_for_one_that_keeps_its_level():
 def test_every_configuration_of_the_tables_is_in_a_csv_file():
     made = page.page()
     every = "".join(made.tables[f"{name}.csv"] for name in ("table1", "table4"))
-    assert all(name in every for name in CONFIGURATIONS if name != "location30 shallow")
+    assert all(name in every for name in CONFIGURATIONS if "shallow" not in name and name != "cifar10 I")
 
 
 def test_published_figures_are_whole():
     names = published.AGREEMENT_NAMES
     pairs = {(a, b) for i, a in enumerate(names) for b in names[i + 1 :]}
     assert pairs == set(published.AGREEMENT_MEMBERS) == set(published.AGREEMENT_NONMEMBERS)
-    assert set(published.STRENGTHS) == set(CONFIGURATIONS) - {"location30 shallow"}
+    assert set(published.STRENGTHS) == {name for name in CONFIGURATIONS if "shallow" not in name}
 
 
 @pytest.mark.parametrize(
