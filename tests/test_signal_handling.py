@@ -76,12 +76,13 @@ def test_in_another_thread_it_does_nothing():
 
 
 SCRIPT = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
 import numpy as np
 import guestlist as gl
 
 folder = Path(sys.argv[1])
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell ignores it for commands in the background
 
 def train(data, rng):
     import os
