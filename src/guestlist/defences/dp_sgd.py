@@ -124,7 +124,8 @@ class _Recorder:
 
     def hook(self, layer, inputs, output):
         times = self.calls[id(layer)].times + 1 if id(layer) in self.calls else 1
-        self.calls[id(layer)] = _LayerCall(layer, inputs[0].detach(), output, output._version, times)
+        call = _LayerCall(layer, inputs[0].detach(), output, version=output._version, times=times)
+        self.calls[id(layer)] = call
         return output.clone() if self.clones else output
 
 
