@@ -106,6 +106,7 @@ PAIR_COMMANDS = {
     "attack_networks": PairCommand(attack_networks.attack_networks, ("networks",), {LOCATION: 1}),
     "references": PairCommand(references.references, ("learnt",), {LOCATION: 1}),
     "figure4": PairCommand(calibrations.architectures, ("calibrated", "aligned"), {LOCATION: 1}),
+    "figure12": PairCommand(calibrations.defended_architectures, ("adv_reg", "memguard"), {LOCATION: 1}),
     "recipe": PairCommand(recipe.recipe, ("trained", "calibrated", "gaps", "calls"), {PUBLIC: 3, PUBLIC_500: 3}),
     "released_adv_reg": PairCommand(defended.defended, ("attacked", "fitted"), {PUBLIC_ADV_REG: 5}),
     "purchase100": PairCommand(defended.defended, ("attacked", "fitted"), {PURCHASE: 1}),

@@ -1,4 +1,4 @@
-"""Figures 3, 4 and 11: calibration of the risk score and of an attack network's output as probabilities."""
+"""Figures 3, 4, 11 and 12: calibration of the risk score and of an attack network's output as probabilities."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import guestlist as gl
 from papers.systematic_evaluation.data import Records
 from papers.systematic_evaluation.models import percent
-from papers.systematic_evaluation.pairs import SHADOW, Network, Pair, Study, mentr, trained
+from papers.systematic_evaluation.pairs import ADV_REG, MEMGUARD, SHADOW, Network, Pair, Study, mentr, trained
 from papers.systematic_evaluation.risk_scores import ESTIMATES, RISK
 from papers.systematic_evaluation.subjects import subjects
 
@@ -82,14 +82,40 @@ def validation(study: Study, records: Records, cache: Path, *, repeats: int) -> 
 def architectures(
     study: Study, records: Records, cache: Path, *, repeats: int
 ) -> tuple[list[Calibrated], list[Aligned]]:
-    """Return the rows of Figure 4: the risk score for each architecture; widths are multiples of the study's width."""
+    """Return the rows of Figure 4: the risk score for each architecture."""
     rows, fits = [], []
-    for shape in NETWORKS:
-        network = Network(shape.activation, shape.width * study.network.width, shape.depth)
+    for name, network in _networks(study).items():
         pairs = [trained(study, records, cache, seed=seed, network=network) for seed in range(repeats)]
-        rows.append(calibrated(study.name, str(shape), RISK, pairs))
-        fits.append(aligned(study.name, str(shape), pairs[0]))
+        rows.append(calibrated(study.name, name, RISK, pairs))
+        fits.append(aligned(study.name, name, pairs[0]))
     return rows, fits
+
+
+def defended_architectures(
+    study: Study, records: Records, cache: Path, *, repeats: int
+) -> tuple[list[Calibrated], list[Calibrated]]:
+    """Return the rows of Figure 12: the risk score for each architecture, with AdvReg and with MemGuard."""
+
+    def rows(training: str) -> list[Calibrated]:
+        return [
+            calibrated(
+                study.name,
+                name,
+                RISK,
+                [
+                    trained(study, records, cache, seed=seed, training=training, network=network)
+                    for seed in range(repeats)
+                ],
+            )
+            for name, network in _networks(study).items()
+        ]
+
+    return rows(ADV_REG), rows(MEMGUARD)
+
+
+def _networks(study: Study) -> dict[str, Network]:
+    """Return the architectures by name; widths are multiples of the study's width."""
+    return {str(shape): Network(shape.activation, shape.width * study.network.width, shape.depth) for shape in NETWORKS}
 
 
 def aligned(dataset: str, training: str, pair: Pair) -> Aligned:

@@ -209,9 +209,11 @@ def trained(
             cache.mkdir(parents=True, exist_ok=True)
             plain_training = NO_DEFENCE if training == MEMGUARD else training
             # One training gives the models of all steps.
-            steps = study.steps if (network, draw) == (study.network, 0) and epochs in study.steps else (epochs,)
+            usual = (network, draw) == (study.network, 0)
+            steps = study.steps if usual and epochs in study.steps else (epochs,)
+            guarded = training == MEMGUARD or (usual and MEMGUARD in study.defences)
             for (training_name, epoch), parts in _course(
-                study, records, plain_training, network, steps, seed, draw, number
+                study, records, plain_training, network, steps, seed, draw, number, guarded=guarded
             ):
                 unfinished = path(number, training_name, epoch).with_suffix(".tmp.npz")
                 np.savez(unfinished, **parts)
@@ -335,8 +337,10 @@ def _course(
     seed: int,
     draw: int,
     number: int,
+    *,
+    guarded: bool,
 ) -> Iterator[tuple[tuple[str, int], dict[str, np.ndarray]]]:
-    """Yield the outputs of model ``number`` after each step and, without a defence, MemGuard's change of the last."""
+    """Yield the outputs of model ``number`` after each step and, if ``guarded``, MemGuard's change of the last."""
     rows = side(study, records, seed, number)
     x, y = records.x[rows], records.y[rows]
     count = study.members_of(number)
@@ -349,8 +353,7 @@ def _course(
         if epoch in steps:
             common = {"labels": y, "hidden": _last_hidden(module, x)}
             yield (training, epoch), {"answers": logits(module, x).astype(np.float32), **common}
-            plain = (training, network, draw, epoch) == (NO_DEFENCE, study.network, 0, study.epochs)
-            if MEMGUARD in study.defences and plain:
+            if guarded and (training, epoch) == (NO_DEFENCE, study.epochs):
                 guard = memguard(held_out(study, records, seed, number))
                 defended = gl.models.answering(gl.torch_target(module), guard, members=(inside.x, inside.y), seed=seed)
                 yield (MEMGUARD, epoch), {"answers": defended.predict(x), **common}

@@ -76,6 +76,7 @@ RMSE = {
     "Texas100, MemGuard": (0.05, 0.21),
 }
 RMSE_ARCHITECTURES = 0.09  # Figure 4: an upper bound for all architectures
+RMSE_DEFENDED = 0.10  # Figure 12: the same for defended models
 
 # Table 6: (precision, recall) in per cent at the thresholds 1, 0.9, …, 0.5; None: no record has such a score.
 CONFIDENT = {

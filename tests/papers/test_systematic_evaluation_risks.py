@@ -357,6 +357,29 @@ def test_architectures_are_the_papers():
     assert len({str(network) for network in calibrations.NETWORKS}) == len(calibrations.NETWORKS)
 
 
+def test_defended_models_have_other_architectures(place, monkeypatch):
+    monkeypatch.setattr(calibrations, "NETWORKS", (pairs.Network(width=0.5),))
+    [adv_reg], [guarded] = calibrations.defended_architectures(small(), clusters(), place, repeats=1)
+    assert adv_reg.training == guarded.training == "ReLU, 0.5, 4"
+    network = pairs.Network(width=1 / 32)
+    plain = pairs.trained(small(), clusters(), place, seed=0, network=network)
+    defended = pairs.trained(small(), clusters(), place, seed=0, network=network, training=pairs.MEMGUARD)
+    assert np.array_equal(plain.target.answers.argmax(axis=1), defended.target.answers.argmax(axis=1))
+    assert not np.allclose(plain.target.answers, defended.target.answers)
+
+
+@pytest.mark.parametrize(("error", "agrees"), [(0.05, "yes"), (0.3, "no")])
+def test_figure_12_counts_architectures_and_defences(error, agrees):
+    def rows(value):
+        return [{"training": str(network), "rmse": [[value, value, value]]} for network in calibrations.NETWORKS]
+
+    made = {"adv_reg": rows(error), "memguard": rows(error + 0.01), "repeats": {"count": 1}}
+    [row] = page.PARTS["figure12"](made | {"sizes": {pairs.LOCATION: {"members": 1000}}}).rows
+    assert (row.agrees, row.largest) == (agrees, True)
+    assert f"for {14 * (agrees == 'yes')} of 14 pairs" in row.finding
+    assert row.finding.endswith(f"at most {error + 0.01:.2f} (ReLU, 1, 4 with MemGuard).")
+
+
 def test_a_shadow_that_knows_nothing_is_seen_by_the_error(pair):
     shuffled = np.random.default_rng(0).permutation(pair.shadow.member)
     knows, knows_not = (
