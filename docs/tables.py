@@ -161,6 +161,17 @@ def few_by_dataset_table() -> str:
     return "\n".join(rows)
 
 
+def sixteen_table() -> str:
+    """Return the TPR of LiRA with 64 references and of the default attack with 16, on boosted trees."""
+    measured = json.loads((ROOT / "benchmarks" / "attacks" / "sixteen.json").read_text("utf-8"))
+    attacks = [f"`{measured[key]['attack']}`, {measured[key]['references']} references" for key in ("many", "few")]
+    rows = [f"| model | {' | '.join(attacks)} | difference | standard error |", "| --- " * 5 + "|"]
+    for name, row in measured["models"].items():
+        both = f"{row['many']:.3f} | {row['few']:.3f}"
+        rows.append(f"| {name} | {both} | {row['difference']:+.3f} | {row['its standard error']:.3f} |")
+    return "\n".join(rows)
+
+
 def waiting_table() -> str:
     """Return the time of commands that people wait for, next to ``guestlist --help``."""
     rows = ["| command | CPU seconds | CPU time / `--help` |", "| --- " * 3 + "|"]
@@ -286,6 +297,7 @@ TABLES = {
     "load": load_table,
     "fixed_headline": fixed_headline_table,
     "few_by_dataset": few_by_dataset_table,
+    "sixteen": sixteen_table,
     "waiting": waiting_table,
     "few_references": few_references_table,
     "minutes": minutes_table,

@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.attacks.learned import learned
-from benchmarks.attacks.models import Models
+from benchmarks.attacks.models import RECIPES, TARGETS, Models
+from benchmarks.attacks.sixteen import compare, tprs
 from benchmarks.minutes.__main__ import headline, references_within, shares
 from benchmarks.minutes.subsample import corrected
 
 from guestlist._findings.headline import PREFERRED
+from guestlist.datasets import local
 from guestlist.testing import gaussian_simulation, target_of
 
 ROOT = Path(__file__).parents[1]
@@ -115,3 +117,19 @@ def test_the_correction_for_smaller_references_removes_a_shift_and_a_scale():
     margins = rng.normal(size=member.shape) + 2.0 * member
     smaller = np.vstack([margins[:1], 3 * margins[1:] - 1])
     assert np.allclose(corrected(smaller, member[1:]), margins, atol=0.15)
+
+
+@pytest.mark.skipif(local("adult.parquet") is None, reason="the file of Adult is not there")
+def test_few_and_many_references_are_compared_on_the_same_targets():
+    outcomes = tprs(RECIPES["logistic"], few=2, many=4)
+    row = compare(RECIPES["logistic"], few=2, many=4)
+    assert [len(rates) for rates in outcomes.values()] == [TARGETS, TARGETS]
+    assert row["difference"] == pytest.approx(np.mean(outcomes["few"] - outcomes["many"]), abs=1e-4)
+
+
+def test_sixteen_references_are_as_good_as_sixty_four_for_plain_lira():
+    """No type of boosted trees has a lower TPR by more than two standard errors."""
+    measured = json.loads((ROOT / "benchmarks" / "attacks" / "sixteen.json").read_text("utf-8"))
+    assert [
+        name for name, row in measured["models"].items() if row["difference"] < -2 * row["its standard error"]
+    ] == []
