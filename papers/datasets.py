@@ -2,7 +2,8 @@
 
 Download the original files into one folder, run the command, and set ``$GUESTLIST_DATA`` to the output folder. The command
 names every missing file with its source. A table or array is only written if its checksum is that of the data of the
-committed results. Features of pretrained networks and random subsets cannot be identical; they are marked as such.
+committed results. Features of pretrained networks and random subsets cannot be identical; they are marked as such, as is
+MEPS, whose publisher documents no code.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import argparse
 import gzip
 import hashlib
+import io
 import tarfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -42,6 +45,29 @@ CENSUS_COLUMNS = (
 )  # fmt: skip
 
 
+# Columns of meps21.parquet, with the name in the survey's file where it differs.
+MEPS_COLUMNS = {
+    "REGION": "REGION53", "AGE": "AGE53X", "SEX": "SEX", "RACE": "RACEV2X", "MARRY": "MARRY53X", "FTSTU": "FTSTU53X",
+    "ACTDTY": "ACTDTY53", "HONRDC": "HONRDC53", "RTHLTH": "RTHLTH53", "MNHLTH": "MNHLTH53", "CHDDX": "CHDDX",
+    "ANGIDX": "ANGIDX", "MIDX": "MIDX", "OHRTDX": "OHRTDX", "STRKDX": "STRKDX", "EMPHDX": "EMPHDX",
+    "CHBRON": "CHBRON53", "CHOLDX": "CHOLDX", "CANCERDX": "CANCERDX", "DIABDX": "DIABDX", "JTPAIN": "JTPAIN53",
+    "ARTHDX": "ARTHDX", "ARTHTYPE": "ARTHTYPE", "ASTHDX": "ASTHDX", "ADHDADDX": "ADHDADDX", "PREGNT": "PREGNT53",
+    "WLKLIM": "WLKLIM53", "ACTLIM": "ACTLIM53", "SOCLIM": "SOCLIM53", "COGLIM": "COGLIM53", "DFHEAR42": "DFHEAR42",
+    "DFSEE42": "DFSEE42", "ADSMOK42": "ADSMOK42", "PCS42": "PCS42", "MCS42": "MCS42", "K6SUM42": "K6SUM42",
+    "PHQ242": "PHQ242", "EMPST": "EMPST53", "POVCAT": "POVCAT16", "INSCOV": "INSCOV16",
+}  # fmt: skip
+MEPS_NUMBERS = ("AGE", "RACE", "PCS42", "MCS42", "K6SUM42")  # the other columns are categories
+MEPS_KNOWN = (
+    "REGION",
+    "AGE",
+    "MARRY",
+    "ASTHDX",
+)  # columns that must have a value; other categories may be "inapplicable"
+MEPS_VISITS = ("OBTOTV16", "OPTOTV16", "ERTOT16", "IPNGTD16", "HHTOTD16")
+INAPPLICABLE = -1
+MANY_VISITS = 10
+
+
 Content = pd.DataFrame | Arrays
 ADULT_COLUMNS = (
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation", "relationship", "race",
@@ -60,7 +86,7 @@ class Source:
         files: names of the original files.
         build: function from the folder of the original files to a table or to arrays by name.
         sha256: checksum of the content, see ``checksum``.
-        exact: whether a rebuilt file is identical; features and random subsets are only comparable.
+        exact: whether a rebuilt file is identical; features, random subsets and MEPS are only comparable.
     """
 
     origin: str
@@ -109,6 +135,31 @@ def bank(folder: Path) -> pd.DataFrame:
 
 def credit(folder: Path) -> pd.DataFrame:
     return pd.read_csv(folder / "UCI_Credit_Card.csv").astype(np.int64)
+
+
+def meps(folder: Path) -> pd.DataFrame:
+    """Build the table from the survey's file of 2016 in SAS transport format."""
+    with zipfile.ZipFile(folder / "h192ssp.zip") as archive, archive.open("h192.ssp") as file:
+        return meps_panel(pd.read_sas(io.BytesIO(file.read()), format="xport"))
+
+
+def meps_panel(survey: pd.DataFrame) -> pd.DataFrame:
+    """Select panel 21 with AIF360's variables and exclusions, and number categories in the order of their appearance."""
+    survey = survey[survey["PANEL"] == 21]
+    table = pd.DataFrame({name: survey[column] for name, column in MEPS_COLUMNS.items()})
+    table["RACE"] = (survey["HISPANX"] == 2) & (survey["RACEV2X"] == 1)
+    table["label"] = survey[list(MEPS_VISITS)].sum(axis=1) >= MANY_VISITS
+    categories = [name for name in MEPS_COLUMNS if name not in MEPS_NUMBERS]
+    excluding = [
+        *(survey[MEPS_COLUMNS[name]] for name in categories),
+        *(survey[n] for n in ("HIBPDX", "EDUCYR", "HIDEG")),
+    ]
+    valid = (pd.concat(excluding, axis=1) >= INAPPLICABLE).all(axis=1)
+    valid &= (table[list(MEPS_KNOWN)] >= 0).all(axis=1)
+    table = table[valid].reset_index(drop=True)
+    for name in categories:
+        table[name] = pd.factorize(table[name])[0]
+    return table.astype("int64")
 
 
 def location30(folder: Path) -> Arrays:
@@ -211,6 +262,13 @@ SOURCES = {
         ("UCI_Credit_Card.csv",),
         credit,
         "f7b7d22d1f8dd27dadb25d4b78d8a4ae7c441ab6cc12d1ea58c0efc54d4d1788",
+    ),
+    "meps21.parquet": Source(
+        "https://meps.ahrq.gov, file HC-192 in SAS transport format",
+        ("h192ssp.zip",),
+        meps,
+        "2421cfc3c6250fbae430408079127813ebb8e42eefb42ea662924ceadd3d6e8e",
+        exact=False,
     ),
     "location30.npz": Source(
         _LOCATION,
@@ -326,9 +384,7 @@ def make(name: str, raw: Path, out: Path) -> str:
         content.to_parquet(out / name)
     else:
         np.savez_compressed(out / name, **content)
-    note = (
-        "" if same else " Its numbers differ from those of the committed results, as expected of features and subsets."
-    )
+    note = "" if same else " Its numbers differ from those of the committed results, as expected of this dataset."
     return f"{name}: written to {out}.{note}"
 
 

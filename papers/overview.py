@@ -31,7 +31,7 @@ TERMS = """## Terms
 
 `python -m papers --pages` writes this page and the papers' pages from the committed results, without running anything.
 `python -m papers --help` lists all rows with the time that each run took.
-`python -m papers.datasets RAW --out DATA` builds the datasets from the files of their sources and compares checksums. Only MEPS has no builder: its publisher documents no code.
+`python -m papers.datasets RAW --out DATA` builds the datasets from the files of their sources and compares checksums. The builder of MEPS follows AIF360's selection; it could not be tried on the survey's own file.
 """  # noqa: E501
 
 

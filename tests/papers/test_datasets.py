@@ -5,6 +5,7 @@ import io
 import pickle
 import re
 import tarfile
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -17,12 +18,16 @@ from papers.datasets import (
     HEART_COLUMNS,
     HOSPITALS,
     LOCATION_ROWS,
+    MEPS_COLUMNS,
+    MEPS_NUMBERS,
+    MEPS_VISITS,
     SOURCES,
     census,
     checksum,
     digits,
     main,
     make,
+    meps,
     read,
     usps,
 )
@@ -81,6 +86,33 @@ def test_a_table_is_made_from_the_original_files(name, real_data, tmp_path):
     write_raw(name, table, tmp_path)
     assert make(name, tmp_path, tmp_path / "data") == f"{name}: written to {tmp_path / 'data'}."
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "data" / name), table, check_dtype=False)
+
+
+@pytest.fixture
+def survey(real_data):
+    """The survey from which ``meps21.parquet`` is selected, with other codes and with records that are excluded."""
+    table = pd.read_parquet(real_data("meps21.parquet"))
+    offsets = pd.Series({name: 0 if name in MEPS_NUMBERS else 1 for name in MEPS_COLUMNS})
+    selected = (table[list(MEPS_COLUMNS)] + offsets).rename(columns=MEPS_COLUMNS)
+    selected["PCS42"] += np.where(selected["PCS42"] > 0, 0.75, 0)  # the survey has decimals
+    selected = selected.assign(RACEV2X=1, HISPANX=2 - (table["RACE"] == 0), PANEL=21, HIBPDX=1, EDUCYR=12, HIDEG=3)
+    selected = selected.assign(**dict.fromkeys(MEPS_VISITS, 0)).assign(OBTOTV16=10 * table["label"])
+    excluded = pd.concat([selected.tail(4)] * 2, ignore_index=True)
+    excluded.loc[:3, "PANEL"] = 20
+    excluded.loc[4, "AGE53X"] = -1
+    excluded.loc[5, "HIBPDX"] = -9
+    excluded.loc[6, "FTSTU53X"] = -7
+    excluded.loc[7, "MARRY53X"] = -1
+    return pd.concat([excluded, selected], ignore_index=True)
+
+
+def test_meps_is_selected_from_the_survey(survey, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        pd, "read_sas", lambda file, format: survey if (file.read(), format) == (b"x", "xport") else None
+    )
+    with zipfile.ZipFile(tmp_path / "h192ssp.zip", "w") as archive:
+        archive.writestr("h192.ssp", "x")
+    assert checksum(meps(tmp_path)) == SOURCES["meps21.parquet"].sha256
 
 
 def test_both_files_of_the_census_are_stacked(tmp_path):
@@ -227,13 +259,12 @@ def test_a_rebuilt_subset_is_written_with_a_note(tmp_path):
         {f"cifar-100-python/{name}": pickle.dumps(content) for name, content in files.items()},
     )
     line = make("cifar100_subset.npz", tmp_path, tmp_path / "data")
-    assert line.endswith("Its numbers differ from those of the committed results, as expected of features and subsets.")
+    assert line.endswith("Its numbers differ from those of the committed results, as expected of this dataset.")
     assert read(tmp_path / "data" / "cifar100_subset.npz")["x_train"].shape == (4500, 32, 32, 3)
 
 
 def test_every_file_that_the_papers_read_has_a_source():
     code = "".join(path.read_text("utf-8") for path in Path(papers.__file__).parent.glob("*/*.py"))
     named = set(re.findall(r'"(\w+\.(?:npz|parquet))"', code))
-    without_source = {"meps21.parquet"}  # recoded by a publisher that documents no code
     user_files = {"purchase100.npz", "texas100.npz"}  # files of the user
-    assert named - without_source - user_files == set(SOURCES)
+    assert named - user_files == set(SOURCES)
