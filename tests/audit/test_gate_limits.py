@@ -5,11 +5,16 @@ import pytest
 
 import guestlist as gl
 from guestlist._audit.gate import evaluate_limit, tpr_limit
-from guestlist._findings import Limit
-from guestlist._report.gate import drivers_phrase
-from guestlist._report.gate import limit_text as words
+from guestlist._findings import Gated, Limit
+from guestlist._report.gate import drivers_phrase, gate_lines
 from guestlist._util import decimal
 from guestlist.errors import FolderError
+
+
+def words(verdict):
+    """Return the line of a gate with one limit."""
+    (line,) = gate_lines(Gated(verdict.passed, (verdict,), ()))
+    return str(line)
 
 
 @pytest.fixture(scope="module")

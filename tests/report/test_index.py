@@ -11,7 +11,7 @@ from guestlist._case import Cover
 from guestlist._findings import Gated, write_results
 from guestlist._report.first_screen import first_screen
 from guestlist._report.index import index_page, read_index
-from guestlist._util import single_line
+from guestlist._util import decimal, interval, percent, single_line
 from guestlist.cli import main
 from guestlist.errors import InputError
 from pages import Reader
@@ -63,8 +63,10 @@ def test_the_page_shows_names_dates_verdicts_metrics_gates_and_links(audits):
             audit.folder,
             audit.severity,
             audit.gate,
-            *audit.auc_texts,
-            *audit.tpr_texts,
+            decimal(audit.auc.value),
+            interval(audit.auc),
+            percent(audit.tpr.value),
+            f"{interval(audit.tpr, percent)}, at {percent(audit.fpr)} FPR",
         ):
             assert text in read.visible_text
     links = {value for _, name, value in read.attributes if name == "href" and not value.startswith("#")}

@@ -57,6 +57,7 @@ from .severity import attacker_rows as attacker_rows
 from .severity import displayed_rate as displayed_rate
 from .severity import identifying_rate as identifying_rate
 from .templates import Section as Section
+from .templates import fill_section as fill_section
 from .templates import fill_template as fill_template
 from .templates import prose as prose
 from .templates import render as render

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from guestlist._findings import AttackResult, Results
-from guestlist._report import Section, file_holder_attack, fill_template, headline_attack
+from guestlist._report import Section, file_holder_attack, fill_section, headline_attack
 from guestlist._util import count, decimal, percent, with_interval
 
 State = Literal["measured", "declared", "not tested"]
@@ -82,8 +82,7 @@ def assessment_section(results: Results) -> Section:
         entry = row.where or row.clause
         if entry not in clauses[row.state]:
             clauses[row.state].append(entry)
-    body = fill_template("assessment.html", rows=rows, states=STATES)
-    return Section("assessment", "Assessment and sign-off", body)
+    return fill_section("assessment", "Assessment and sign-off", "assessment.html", rows=rows, states=STATES)
 
 
 NOT_TESTED = Answer("not tested")
@@ -175,8 +174,7 @@ def _limits(results: Results) -> Answer:
     """Report whether the model meets the limits of a policy."""
     if results.gate is None:
         return NOT_TESTED
-    verdict = "passed" if results.gate.passed else "not passed"
-    return Answer("measured", f"policy {verdict}", "gate")
+    return Answer("measured", f"policy {'passed' if results.gate.passed else 'not passed'}", "gate")
 
 
 def _record(results: Results) -> Answer:

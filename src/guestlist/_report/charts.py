@@ -137,9 +137,11 @@ def json_number(value: float) -> float | None:
 
 def chart_data(chart: Chart) -> dict:
     """Return a chart's points as JSON, for the values under the pointer and for CSV."""
-    axes = {"x": chart.x, "y": chart.y}
     return {
-        **{name: {"title": axis.title, "form": axis.form, "names": list(axis.names)} for name, axis in axes.items()},
+        **{
+            name: {"title": axis.title, "form": axis.form, "names": list(axis.names)}
+            for name, axis in {"x": chart.x, "y": chart.y}.items()
+        },
         "series": [_series_data(series) for series in chart.series],
     }
 
@@ -337,8 +339,7 @@ def _series(canvas: Canvas, series: Series, number: int) -> Markup:
 
 
 def _finite_points(series: Series) -> Points:
-    points = zip(series.x, series.y, strict=True)
-    return [(x, y) for x, y in points if math.isfinite(x) and math.isfinite(y)]
+    return [(x, y) for x, y in zip(series.x, series.y, strict=True) if math.isfinite(x) and math.isfinite(y)]
 
 
 def _drawn_points(canvas: Canvas, points: Points, offset: float = 0.0) -> Points:
@@ -421,14 +422,16 @@ def _bars(canvas: Canvas, series: Series) -> str:
 
 
 def _mark(series: Series, x: float, y: float) -> Markup:
-    form = Markup('<path d="{}" transform="translate({:.1f} {:.1f})" style="fill:var(--{})"/>')
-    return form.format(MARKS[series.mark], x, y, series.colour)
+    return Markup('<path d="{}" transform="translate({:.1f} {:.1f})" style="fill:var(--{})"/>').format(
+        MARKS[series.mark], x, y, series.colour
+    )
 
 
 def _stroke(path: str, colour: str, width: float, dash: str = "solid") -> Markup:
     pattern = f";stroke-dasharray:{DASHES[dash]}" if DASHES[dash] else ""
-    form = Markup('<path d="{}" style="fill:none;stroke:var(--{});stroke-width:{}{}"/>')
-    return form.format(path, colour, f"{width:g}", pattern)
+    return Markup('<path d="{}" style="fill:none;stroke:var(--{});stroke-width:{}{}"/>').format(
+        path, colour, f"{width:g}", pattern
+    )
 
 
 def _area(path: str, series: Series) -> Markup:
@@ -442,5 +445,4 @@ def _text(x: float, y: float, content: str, anchor: str, max_letters: int | None
     if max_letters is not None and len(content) > max_letters:
         title = Markup("<title>{}</title>").format(content)
         content = content[: max_letters - 1] + "…"
-    form = Markup('<text x="{}" y="{}" text-anchor="{}">{}{}</text>')
-    return form.format(f"{x:.1f}", f"{y:.1f}", anchor, title, content)
+    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}{}</text>').format(x, y, anchor, title, content)

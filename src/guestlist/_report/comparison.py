@@ -10,7 +10,7 @@ from guestlist._report import (
     Chart,
     Section,
     Series,
-    fill_template,
+    fill_section,
     interval_ends,
     prose,
     render_page,
@@ -35,8 +35,11 @@ TOGETHER = (
 
 def metric_name(pair: Comparison, row: Difference) -> str:
     """Return the name of the compared metric."""
-    share = "" if pair.most_exposed is None else percent(pair.most_exposed.share)
-    return METRICS[row.metric].format(of=row.scope, fpr=percent(pair.fpr), share=share)
+    return METRICS[row.metric].format(
+        of=row.scope,
+        fpr=percent(pair.fpr),
+        share="" if pair.most_exposed is None else percent(pair.most_exposed.share),
+    )
 
 
 def verdict(row: Difference) -> str:
@@ -50,17 +53,20 @@ def verdict(row: Difference) -> str:
     return "lower"
 
 
-def difference_cells(pair: Comparison, row: Difference) -> tuple[str, str, str, str]:
+def difference_cells(row: Difference) -> tuple[str, str, str, str]:
     """Return the first value, the second, their difference, and its interval."""
-    values = (row.first.value, row.second.value, row.difference.value)
-    return *(decimal(value) for value in values), interval(row.difference)  # type: ignore[return-value]
+    return (
+        decimal(row.first.value),
+        decimal(row.second.value),
+        decimal(row.difference.value),
+        interval(row.difference),
+    )
 
 
 def difference_sentence(pair: Comparison) -> str:
     """Return the main difference of the second audit in one sentence."""
-    rows = {(row.metric, row.scope): row for row in pair.differences}
-    leaks = [row for row in rows.values() if row.metric in ("auc", "tpr", "exposed_auc", "exposed_tpr")]
-    costs = [row for key, row in rows.items() if key == ("accuracy", "non-members")]
+    leaks = [row for row in pair.differences if row.metric in ("auc", "tpr", "exposed_auc", "exposed_tpr")]
+    costs = [row for row in pair.differences if (row.metric, row.scope) == ("accuracy", "non-members")]
     changed = [(metric_name(pair, row), row) for row in (*leaks, *costs) if row.differs]
     same_accuracy = any(not row.differs for row in costs)
     return prose("comparison.differences", pair, changed, same_accuracy)
@@ -74,20 +80,34 @@ def comparison_page(comparisons: Comparisons) -> str:
     """Render the comparison as one self-contained HTML page."""
     comparisons = sanitize_value(type(comparisons), comparisons)
     audits = comparisons.audits
-    lines = [difference_sentence(pair) for pair in comparisons.pairs]
-    guarantees = [(audit, prose("audit.guarantee", audit.training)) for audit in audits]
-    named = any(pair.risk_changes and pair.risk_changes.rose for pair in comparisons.pairs)
-    answer = fill_template("comparison/answer.html", lines=lines)
-    by_itself = fill_template("comparison/audits.html", rows=guarantees, fpr=comparisons.fpr)
-    risen = fill_template("comparison/risen.html", pairs=comparisons.pairs, named=named, most=MOST_IDS, prose=prose)
     sections = (
-        Section("answer", "What changed?", answer, css_class="answer"),
-        Section("audits", "Each model by itself", by_itself),
+        fill_section(
+            "answer",
+            "What changed?",
+            "comparison/answer.html",
+            css_class="answer",
+            lines=map(difference_sentence, comparisons.pairs),
+        ),
+        fill_section(
+            "audits",
+            "Each model by itself",
+            "comparison/audits.html",
+            rows=[(audit, prose("audit.guarantee", audit.training)) for audit in audits],
+            fpr=comparisons.fpr,
+        ),
         _trade(comparisons),
         _pairs(comparisons),
         _risks(comparisons),
-        Section("risen", "Whose risk rose", risen),
-        Section("reading", "How to read this", fill_template("comparison/reading.html", first=audits[0].name)),
+        fill_section(
+            "risen",
+            "Whose risk rose",
+            "comparison/risen.html",
+            pairs=comparisons.pairs,
+            named=any(pair.risk_changes and pair.risk_changes.rose for pair in comparisons.pairs),
+            most=MOST_IDS,
+            prose=prose,
+        ),
+        fill_section("reading", "How to read this", "comparison/reading.html", first=audits[0].name),
     )
     return render_page(
         "Membership privacy compared:",
@@ -104,16 +124,19 @@ def _trade(comparisons: Comparisons) -> Section | None:
     placed = [(audit, audit.accuracy) for audit in comparisons.audits if audit.accuracy is not None]
     if len(placed) < 2:
         return None
-    drawn = {
-        "trade-auc": _points(placed, "auc", "AUC of the headline attack"),
-        "trade-tpr": _points(placed, "tpr", f"TPR at {percent(comparisons.fpr)} FPR"),
-    }
-    caption = "; ".join(
-        f"{audit.name}: accuracy {decimal(accuracy.value)}, AUC {decimal(audit.auc.value)}, TPR {decimal(audit.tpr.value)}"
-        for audit, accuracy in placed
+    return fill_section(
+        "trade",
+        "Privacy against usefulness",
+        "comparison/trade.html",
+        charts={
+            "trade-auc": _points(placed, "auc", "AUC of the headline attack"),
+            "trade-tpr": _points(placed, "tpr", f"TPR at {percent(comparisons.fpr)} FPR"),
+        },
+        description="; ".join(
+            f"{audit.name}: accuracy {decimal(accuracy.value)}, AUC {decimal(audit.auc.value)}, TPR {decimal(audit.tpr.value)}"
+            for audit, accuracy in placed
+        ),
     )
-    body = fill_template("comparison/trade.html", description=caption, charts=drawn)
-    return Section("trade", "Privacy against usefulness", body, drawn)
 
 
 def _points(audits: list[tuple[AuditMetrics, Estimate]], metric: str, title: str) -> Chart:
@@ -134,11 +157,10 @@ def _points(audits: list[tuple[AuditMetrics, Estimate]], metric: str, title: str
 
 def _pairs(comparisons: Comparisons) -> Section:
     tables = [
-        (pair, [(metric_name(pair, row), difference_cells(pair, row), verdict(row)) for row in pair.differences])
+        (pair, [(metric_name(pair, row), difference_cells(row), verdict(row)) for row in pair.differences])
         for pair in comparisons.pairs
     ]
-    body = fill_template("comparison/pairs.html", tables=tables, together=TOGETHER, prose=prose)
-    return Section("pairs", "Pair by pair", body)
+    return fill_section("pairs", "Pair by pair", "comparison/pairs.html", tables=tables, together=TOGETHER, prose=prose)
 
 
 def _risks(comparisons: Comparisons) -> Section | None:
@@ -148,13 +170,17 @@ def _risks(comparisons: Comparisons) -> Section | None:
     by_risk = {name: audits for name, audits in by_risk.items() if len(audits) > 1}
     if not by_risk:
         return None
-    drawn = {f"risk-{i}": _distribution(name, comparisons.audits) for i, name in enumerate(by_risk)}
     captions = []
-    for id, (name, audits) in zip(drawn, by_risk.items(), strict=True):
+    for i, (name, audits) in enumerate(by_risk.items()):
         medians = "; ".join(f"{audit.name}: {decimal(audit.risks[name][LEVELS.index(0.5)])}" for audit in audits)
-        captions.append((id, name, f"Shares of members whose {name} is larger. Medians: {medians}."))
-    body = fill_template("comparison/risks.html", captions=captions, charts=drawn)
-    return Section("risks", "Distribution of risk, before and after", body, drawn)
+        captions.append((f"risk-{i}", name, f"Shares of members whose {name} is larger. Medians: {medians}."))
+    return fill_section(
+        "risks",
+        "Distribution of risk, before and after",
+        "comparison/risks.html",
+        charts={id: _distribution(name, comparisons.audits) for id, name, _ in captions},
+        captions=captions,
+    )
 
 
 def _distribution(risk: str, audits: tuple[AuditMetrics, ...]) -> Chart:

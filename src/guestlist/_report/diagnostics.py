@@ -33,8 +33,12 @@ class CheckLine:
 
 def check_lines(results: "Results") -> tuple[CheckLine, ...]:
     """Return all diagnostics, issues first."""
-    lines = [_line(check) for check in results.checks or ()]
-    return tuple(sorted(lines, key=lambda line: ORDER.index(line.state) if line.state in ORDER else len(ORDER)))
+    return tuple(
+        sorted(
+            map(_line, results.checks or ()),
+            key=lambda line: ORDER.index(line.state) if line.state in ORDER else len(ORDER),
+        )
+    )
 
 
 def reported(results: "Results") -> tuple[CheckLine, ...]:
@@ -59,16 +63,20 @@ def elsewhere(results: "Results") -> tuple[CheckLine, ...]:
     return tuple(line for line in reported(results) if line.code not in caveat_codes)
 
 
-def collapsed(results: "Results") -> tuple[CheckLine, ...]:
-    """Return the diagnostics without an issue."""
-    return tuple(line for line in check_lines(results) if line.state not in REPORTED)
+def collapsed(results: "Results") -> dict[str, list[CheckLine]]:
+    """Return the diagnostics without an issue, by state."""
+    by_state: dict[str, list[CheckLine]] = {}
+    for line in check_lines(results):
+        if line.state not in REPORTED:
+            by_state.setdefault(line.state, []).append(line)
+    return by_state
 
 
 def in_brief(results: "Results") -> str:
     """Return the codes of the diagnostics without an issue, by state, on one line."""
-    lines = collapsed(results)
-    states = dict.fromkeys(line.state for line in lines)
-    text = "; ".join(f"{state}: {', '.join(line.code for line in lines if line.state == state)}" for state in states)
+    text = "; ".join(
+        f"{state}: {', '.join(line.code for line in lines)}" for state, lines in collapsed(results).items()
+    )
     return wording.only_if(text, f"{text[:1].upper()}{text[1:]}.")
 
 

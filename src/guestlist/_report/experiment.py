@@ -4,9 +4,17 @@ import math
 
 from guestlist._audit import ACCURACIES, ATTACKS, SHADOWS, TARGET, Experiment
 from guestlist._case import Cover
-from guestlist._report import Axis, Chart, Section, Series, fill_template, interval_ends, render_page, sanitize_value
-from guestlist._util import decimal, interval
-from guestlist.metrics import Estimate
+from guestlist._report import (
+    Axis,
+    Chart,
+    Section,
+    Series,
+    fill_section,
+    interval_ends,
+    prose,
+    render_page,
+    sanitize_value,
+)
 from guestlist.privacy import humphries
 
 NAMES = {
@@ -18,17 +26,23 @@ AVERAGES = {TARGET: "target's own", SHADOWS: "shadow models'"}
 WHOSE = {"members": "members", "nonmembers": "non-members", "validation": "others drawn as members are"}
 ARMS = {"apart": "members differ", "iid": "i.i.d. control"}
 SHADES = {"apart": "member", "iid": "nonmember"}
+SHAPES = {"apart": "circle", "iid": "square"}
 DASHES = {"nonmembers": "dash", "validation": "dot"}
 
 
 def experiment_page(experiment: Experiment) -> str:
     """Render the experiment as one self-contained HTML page."""
-    lines = fill_template("experiment/answer.html", lines=answer(experiment))
     sections = [
-        Section("answer", "Is the model the cause, or do members differ?", lines, css_class="answer"),
+        fill_section(
+            "answer",
+            "Is the model the cause, or do members differ?",
+            "experiment/answer.html",
+            css_class="answer",
+            lines=answer(experiment),
+        ),
         _advantage(experiment),
         _accuracy(experiment),
-        Section("reading", "How to read this page", fill_template("experiment/reading.html")),
+        fill_section("reading", "How to read this page", "experiment/reading.html"),
     ]
     cover = None if experiment.cover is None else sanitize_value(Cover, experiment.cover)
     return render_page(
@@ -55,41 +69,28 @@ def attack_name(experiment: Experiment, attack: str) -> str:
 
 
 def answer(experiment: Experiment) -> list[str]:
-    """Return one sentence per attack."""
-    return [line for attack in ATTACKS if (line := _attack_sentence(experiment, attack))]
+    """Return one paragraph per attack."""
+    compared = {gap.attack for gap in experiment.gaps}
+    return [_attack_answer(experiment, attack) for attack in ATTACKS if attack in compared]
 
 
-def _attack_sentence(experiment: Experiment, attack: str) -> str | None:
+def _attack_answer(experiment: Experiment, attack: str) -> str:
     gaps = [gap for gap in experiment.gaps if gap.attack == attack]
-    if not gaps:
-        return None
-    larger, smaller = ([gap for gap in gaps if excludes_zero(gap.difference, side)] for side in (1, -1))
-    name = attack_name(experiment, attack)
-    if larger:
-        largest = max(larger, key=lambda gap: gap.difference.value)
-        by = f"{decimal(largest.difference.value)} ({interval(largest.difference)})"
-        at = f"at epsilon {epsilon_text(largest.epsilon)}; significant for {len(larger)} of {len(gaps)} epsilons"
-        line = f"{name}: dependent records add up to {by} to its advantage ({at})."
-    else:
-        line = f"{name}: no evidence that dependent records add to its advantage."
-    if smaller:
-        line += f" For {len(smaller)} of {len(gaps)} epsilons they reduce it."
-    above = [epsilon for epsilon in experiment.epsilons if _above(experiment, attack, epsilon)]
-    if above:
-        line += (
-            f" At epsilon {', '.join(map(epsilon_text, above))} it exceeds the bound that differential privacy implies for "
-            "i.i.d. records."
-        )
-    return line[0].upper() + line[1:]
-
-
-def excludes_zero(difference: Estimate, side: int) -> bool:
-    """Return whether the whole interval lies on one side of 0."""
-    return (difference.low if side > 0 else -difference.high) > 0
-
-
-def _above(experiment: Experiment, attack: str, epsilon: float) -> bool:
-    return not math.isinf(epsilon) and experiment.mean(attack, epsilon).low > humphries(epsilon, experiment.delta)
+    larger = [gap for gap in gaps if gap.difference.low > 0]
+    return prose(
+        "experiment.attack",
+        attack_name(experiment, attack),
+        number=len(gaps),
+        larger=len(larger),
+        smaller=sum(gap.difference.high < 0 for gap in gaps),
+        largest=max(larger, key=lambda gap: gap.difference.value, default=None),
+        above=[
+            epsilon_text(epsilon)
+            for epsilon in experiment.epsilons
+            if experiment.mean(attack, epsilon).low > _bound(experiment, epsilon)
+        ],
+        epsilon_text=epsilon_text,
+    )
 
 
 def epsilon_text(epsilon: float) -> str:
@@ -114,7 +115,9 @@ def _advantage(experiment: Experiment) -> Section:
         )
         for gap in sorted(experiment.gaps, key=lambda gap: attacks.index(gap.attack))
     ]
-    body = fill_template(
+    return fill_section(
+        "advantage",
+        "Advantage of the attacks",
         "experiment/advantage.html",
         charts=drawn,
         named=[(f"advantage-{attack}", attack_name(experiment, attack)) for attack in attacks],
@@ -122,7 +125,6 @@ def _advantage(experiment: Experiment) -> Section:
         repeats=experiment.repeats,
         delta=experiment.delta,
     )
-    return Section("advantage", "Advantage of the attacks", body, drawn)
 
 
 def _accuracy(experiment: Experiment) -> Section:
@@ -132,15 +134,15 @@ def _accuracy(experiment: Experiment) -> Section:
         (f"{WHOSE[metric]}, {ARMS[arm]}", [experiment.mean(metric, epsilon, arm) for epsilon in experiment.epsilons])
         for metric, arm in lines
     ]
-    drawn = {"accuracy-chart": _chart(experiment, lines, "accuracy")}
-    body = fill_template(
+    return fill_section(
+        "accuracy",
+        "How often the model is right",
         "experiment/accuracy.html",
-        charts=drawn,
+        charts={"accuracy-chart": _chart(experiment, lines, "accuracy")},
         rows=rows,
         epsilons=[epsilon_text(epsilon) for epsilon in experiment.epsilons],
         validated=("validation", "apart") in known,
     )
-    return Section("accuracy", "How often the model is right", body, drawn)
 
 
 def _bound(experiment: Experiment, epsilon: float) -> float:
@@ -156,14 +158,19 @@ def _chart(experiment: Experiment, lines: list[tuple[str, str]], axis: str, *, b
     if bound:
         allowed = tuple(_bound(experiment, epsilon) for epsilon in experiment.epsilons)
         series.append(Series("allowed, were records alike", positions, allowed, "quiet", line=1.2, dash="dot"))
-    names = tuple(epsilon_text(epsilon) for epsilon in experiment.epsilons)
+    names = tuple(map(epsilon_text, experiment.epsilons))
     return Chart(Axis("epsilon", names=names), Axis(axis), tuple(series), full_width=not bound)
 
 
 def _means(experiment: Experiment, metric: str, arm: str, positions: tuple[float, ...]) -> Series:
     means = [experiment.mean(metric, epsilon, arm) for epsilon in experiment.epsilons]
-    name = ARMS[arm] if metric in ATTACKS else f"{WHOSE[metric]}, {ARMS[arm]}"
-    values = tuple(mean.value for mean in means)
-    mark = "circle" if arm == "apart" else "square"
-    dash = DASHES.get(metric, "solid")
-    return Series(name, positions, values, SHADES[arm], line=2.0, dash=dash, mark=mark, y_ends=interval_ends(means))
+    return Series(
+        ARMS[arm] if metric in ATTACKS else f"{WHOSE[metric]}, {ARMS[arm]}",
+        positions,
+        tuple(mean.value for mean in means),
+        SHADES[arm],
+        line=2.0,
+        dash=DASHES.get(metric, "solid"),
+        mark=SHAPES[arm],
+        y_ends=interval_ends(means),
+    )

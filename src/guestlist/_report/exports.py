@@ -87,15 +87,18 @@ def roc_csv(results: Results) -> str:
     for outcome in results.outcomes or ():
         curve = outcome.curve
         rows += [(outcome.name, fpr, tpr, None, None) for fpr, tpr in zip(curve.fpr, curve.tpr, strict=True)]
-        band = zip(curve.band_fpr, curve.band_low, curve.band_high, strict=True)
-        rows += [(outcome.name, fpr, None, low, high) for fpr, low, high in band]
+        rows += [
+            (outcome.name, fpr, None, low, high)
+            for fpr, low, high in zip(curve.band_fpr, curve.band_low, curve.band_high, strict=True)
+        ]
     return for_spreadsheets(pd.DataFrame(rows, columns=columns)).to_csv(index=False)
 
 
 def mlflow(results: Results) -> str:
     """Log the results to MLflow and return the id of the run."""
-    files = {f"{name}{EXPORTS[name].suffix}": EXPORTS[name].text(results) for name in MLFLOW_FILES}
-    return log_to_mlflow(results, files)
+    return log_to_mlflow(
+        results, {f"{name}{EXPORTS[name].suffix}": EXPORTS[name].text(results) for name in MLFLOW_FILES}
+    )
 
 
 MLFLOW_FILES = ("markdown", "assessment", "json")
@@ -164,7 +167,7 @@ def cyclonedx(results: Results) -> str:
             "considerations": {"technicalLimitations": [LOWER_BOUND, *untested_sentences(results)]},
         },
     }
-    document = {
+    document: dict[str, Any] = {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
@@ -194,10 +197,12 @@ def _bom_metrics(results: Results) -> list[dict[str, Any]]:
         ]
     subject = results.subject
     if subject is not None:
-        accuracies = {"training records": subject.accuracy_members, "other records": subject.accuracy_nonmembers}
         metrics += [
             {"type": "accuracy", "value": str(accuracy), "slice": name}
-            for name, accuracy in accuracies.items()
+            for name, accuracy in (
+                ("training records", subject.accuracy_members),
+                ("other records", subject.accuracy_nonmembers),
+            )
             if accuracy is not None
         ]
     return metrics

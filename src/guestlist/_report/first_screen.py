@@ -19,7 +19,7 @@ from guestlist._report.severity import (
     displayed_rate,
     identifying_rate,
 )
-from guestlist._report.templates import Section, fill_template, prose
+from guestlist._report.templates import Section, fill_section, prose
 from guestlist._util import decimal, interval_in_people
 
 QUESTION = "Can training records be identified?"
@@ -156,9 +156,15 @@ def first_screen(results: Results, folder: Path | str | None = FOLDER_PLACEHOLDE
 def first_screen_section(results: Results) -> Section:
     """Render the first screen of the page."""
     screen = first_screen(results, results.folder or FOLDER_PLACEHOLDER)
-    underestimated = all(line.code in UNDERESTIMATES for line in screen.caveats)
-    body = fill_template("answer.html", screen=screen, underestimated=underestimated, leaks=LEAKS)
-    return Section("question", QUESTION, body, css_class="answer")
+    return fill_section(
+        "question",
+        QUESTION,
+        "answer.html",
+        css_class="answer",
+        screen=screen,
+        underestimated=all(line.code in UNDERESTIMATES for line in screen.caveats),
+        leaks=LEAKS,
+    )
 
 
 def _attacker(results: Results, row: AttackerRow) -> Attacker:

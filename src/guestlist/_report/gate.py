@@ -62,11 +62,6 @@ def gate_texts(gated: Gated) -> tuple[str, ...]:
     return tuple(map(str, gate_lines(gated)))
 
 
-def limit_text(verdict: Verdict) -> str:
-    """Report whether a limit holds: the value, the limit, the margin and a remedy."""
-    return str(_verdict(verdict))
-
-
 def drivers_phrase(verdict: Verdict) -> str:
     """Name the members that contribute most to a metric; empty where there are none."""
     tied = wording.only_if(verdict.tied, f"{count(verdict.tied)} members with the same score")

@@ -15,13 +15,14 @@ from guestlist._report import (
     Section,
     attacker_rows,
     displayed_rate,
+    fill_section,
     fill_template,
     render_page,
     sanitize_results,
     wording,
 )
 from guestlist._report.first_screen import first_screen
-from guestlist._util import decimal, interval, percent, reason, single_line
+from guestlist._util import reason, single_line, with_interval
 from guestlist.errors import AuditError, InputError
 from guestlist.metrics import Estimate
 
@@ -67,25 +68,6 @@ class AuditEntry:
             return ""
         return quote(f"./{self.folder}/report.html")
 
-    @property
-    def severity_class(self) -> str:
-        """Class of the style sheet."""
-        return f"severity-{self.severity.replace(' ', '-')}"
-
-    @property
-    def auc_texts(self) -> tuple[str, str]:
-        """AUC and its interval."""
-        if self.auc is None:
-            return "withheld", ""
-        return decimal(self.auc.value), interval(self.auc)
-
-    @property
-    def tpr_texts(self) -> tuple[str, str]:
-        """True positive rate, and its interval with the false positive rate."""
-        if self.tpr is None:
-            return "withheld", ""
-        return percent(self.tpr.value), f"{interval(self.tpr, percent)}, at {percent(self.fpr)} FPR"
-
 
 @dataclass(frozen=True)
 class BrokenFolder:
@@ -115,8 +97,7 @@ class AuditIndex:
         by_name: dict[str, list[AuditEntry]] = {}
         for audit in self.audits:
             by_name.setdefault(audit.name, []).append(audit)
-        groups = [tuple(audits) for audits in by_name.values()]
-        return tuple(sorted(groups, key=lambda audits: -ORDER.index(audits[0].severity)))
+        return tuple(sorted(map(tuple, by_name.values()), key=lambda audits: -ORDER.index(audits[0].severity)))
 
 
 def read_index(folder: str | Path) -> AuditIndex:
@@ -184,12 +165,12 @@ def index_page(index: AuditIndex) -> str:
     sections = [_answer(index)]
     if index.audits:
         rows = [(audits[0], len(audits), trend_strip(audits)) for audits in index.models]
-        models = fill_template("index/models.html", rows=rows, unknown=UNKNOWN_DATE)
-        audits = fill_template("index/audits.html", audits=index.audits, unknown=UNKNOWN_DATE)
-        sections += [Section("models", "Models", models), Section("audits", "All audits", audits)]
+        sections += [
+            fill_section("models", "Models", "index/models.html", rows=rows, unknown=UNKNOWN_DATE),
+            fill_section("audits", "All audits", "index/audits.html", audits=index.audits, unknown=UNKNOWN_DATE),
+        ]
     if index.broken:
-        broken = fill_template("index/broken.html", broken=index.broken)
-        sections.append(Section("broken", "Folders that cannot be read", broken))
+        sections.append(fill_section("broken", "Folders that cannot be read", "index/broken.html", broken=index.broken))
     return render_page(
         "Membership privacy audits:", index.name, sections, made_from="the results.json of each audit", what="Folder"
     )
@@ -197,13 +178,15 @@ def index_page(index: AuditIndex) -> str:
 
 def _answer(index: AuditIndex) -> Section:
     severities = Counter(audits[0].severity for audits in index.models)
-    body = fill_template(
+    return fill_section(
+        "answer",
+        "Which models reveal their training records?",
         "index/answer.html",
+        css_class="answer",
         index=index,
         severities=[f"{severities[severity]} {severity}" for severity in reversed(ORDER) if severities[severity]],
         failed=sum(audits[0].gate == "failed" for audits in index.models),
     )
-    return Section("answer", "Which models reveal their training records?", body, css_class="answer")
 
 
 GUESSING = 0.5  # AUC
@@ -235,12 +218,14 @@ def trend_strip(audits: Sequence[AuditEntry]) -> Markup:
         }
         for position, auc in enumerate(estimates)
     ]
-    label = "; ".join(f"{audit.date or UNKNOWN_DATE}: {' ('.join(audit.auc_texts)})" for audit in known)
+    aucs = "; ".join(
+        f"{audit.date or UNKNOWN_DATE}: {with_interval(auc)}" for audit, auc in zip(known, estimates, strict=True)
+    )
     return fill_template(
         "index/strip.html",
         width=2 * PAD + STEP * len(known),
         height=HEIGHT,
         guess=height(GUESSING),
         marks=marks,
-        label=f"AUC by date. {label}",
+        label=f"AUC by date. {aucs}",
     )

@@ -68,8 +68,7 @@ Sections = Mapping[str, Callable[[Results], Section | None]]
 
 def report_page(results: Results, sections: Sections = SECTIONS) -> str:
     """Render the report as one self-contained HTML page, a function of the content of results.json."""
-    folder = results.folder
-    results = replace(sanitize_results(results), folder=folder)
+    results = sanitize_results(results)
     return render_page(
         "Membership privacy audit:",
         wording.model_name(results),
@@ -134,8 +133,7 @@ def json_for_script(content) -> str:
 
 
 def _rendered(results: Results, sections: Sections) -> list[Section]:
-    rendered = (section(results) for section in sections.values())
-    return [section for section in rendered if section is not None]
+    return list(filter(None, (render_section(results) for render_section in sections.values())))
 
 
 def _all_charts(sections: Sequence[Section]) -> dict[str, Chart]:
@@ -197,11 +195,13 @@ def with_features(results: Results, members: Data) -> Results:
         )
     columns = _columns(members)
     row = {str(id): position for position, id in enumerate(members.ids) if str(id) in listed}
-    exposed = [
-        replace(record, features={name: str(values[row[record.id]]) for name, values in columns.items()})
-        for record in results.exposed or ()
-    ]
-    return replace(results, exposed=tuple(exposed))
+    return replace(
+        results,
+        exposed=tuple(
+            replace(record, features={name: str(values[row[record.id]]) for name, values in columns.items()})
+            for record in results.exposed or ()
+        ),
+    )
 
 
 def _columns(members: Data) -> dict[str, list]:

@@ -102,8 +102,11 @@ class Plots:
         results = sanitize_results(self.results)
         if not results.groups:
             raise InputError("results.plot.groups needs groups. Audit with group= (--group).")
-        labels = [f"{row.group} = {row.value}" for row in results.groups]
-        return _intervals(_axes(ax, "results.plot.groups"), labels, [row.auc for row in results.groups])
+        return _intervals(
+            _axes(ax, "results.plot.groups"),
+            [f"{row.group} = {row.value}" for row in results.groups],
+            [row.auc for row in results.groups],
+        )
 
     def comparison(self, ax: Axes | None = None) -> Axes:
         """Draw the AUC of every attack, with 95% confidence intervals.
@@ -114,10 +117,12 @@ class Plots:
         Returns:
             The Axes.
         """
-        results = sanitize_results(self.results)
-        outcomes = results.outcomes or ()
-        labels = [outcome.name for outcome in outcomes]
-        return _intervals(_axes(ax, "results.plot.comparison"), labels, [outcome.auc for outcome in outcomes])
+        outcomes = sanitize_results(self.results).outcomes or ()
+        return _intervals(
+            _axes(ax, "results.plot.comparison"),
+            [outcome.name for outcome in outcomes],
+            [outcome.auc for outcome in outcomes],
+        )
 
 
 def _axes(ax: Axes | None, purpose: str) -> Any:

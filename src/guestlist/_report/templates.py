@@ -155,3 +155,24 @@ class Section:
 def fill_template(template: str, **content) -> Markup:
     """Fill a template of a part of a page; content is escaped."""
     return Markup(render(template, **content))
+
+
+def fill_section(
+    id: str,
+    title: str,
+    template: str,
+    *,
+    charts: Mapping[str, Chart] | None = None,
+    css_class: str = "",
+    appendix: bool = False,
+    **content,
+) -> Section:
+    """Fill the template of a section with its charts and its content, which is escaped.
+
+    Args:
+        id, title, charts, css_class, appendix: As for :class:`Section`.
+        template: Template of the body.
+        content: Values of the template.
+    """
+    charts = charts or {}
+    return Section(id, title, fill_template(template, charts=charts, **content), charts, css_class, appendix)

@@ -38,12 +38,8 @@ def summary(results: Results, *, verbose: bool = False, width: int | None = None
     """
     if width is None:
         width = min(MAX_WIDTH, terminal_width())
-    folder = results.folder
-    results = sanitize_results(results)
-    if verbose:
-        parts = _all_parts(results, folder, width)
-    else:
-        parts = _main_parts(results, folder, width)
+    form = _all_parts if verbose else _main_parts
+    parts = form(sanitize_results(results), width)
     return "\n\n".join(part if "\n" in part else _filled(part, width) for part in parts if part)
 
 
@@ -52,9 +48,9 @@ def terminal_width() -> int:
     return shutil.get_terminal_size((80, 24)).columns
 
 
-def _main_parts(results: Results, folder, width: int) -> list[str]:
+def _main_parts(results: Results, width: int) -> list[str]:
     """Return the first screen of the report as text, with the basis of the verdict."""
-    screen = first_screen(results, folder)
+    screen = first_screen(results, results.folder)
     verdicts = [f"[{row.severity}] {row.who}: {row.verdict} {row.evidence}" for row in screen.attackers]
     answer = [wording.question(results), *verdicts]
     warnings = [first_sentences(row.text) for row in screen.caveats]
@@ -69,20 +65,20 @@ def _main_parts(results: Results, folder, width: int) -> list[str]:
     return [
         "\n".join([*(_filled(text, width) for text in answer), *(f"  {line}" for line in screen.picture)]),
         _section("Before you rely on it", warnings, width),
-        "\n".join(_bullets([*facts, prose("audit.basis", results), more_time_step(results, folder)], width)),
+        "\n".join(_bullets([*facts, prose("audit.basis", results), more_time_step(results, results.folder)], width)),
         _section("What to do", [first_sentences(step) for step in steps[:1]], width),
     ]
 
 
-def _all_parts(results: Results, folder, width: int) -> list[str]:
-    attackers = first_screen(results, folder).attackers
+def _all_parts(results: Results, width: int) -> list[str]:
+    attackers = first_screen(results, results.folder).attackers
     return [
         "\n".join(_filled(line, width) for line in wording.cover_lines(results)),
         wording.question(results),
         *(f"[{row.severity}] {text}" for row, text in zip(attackers, verdict_texts(results), strict=True)),
         _section("Before you rely on it", [row.text for row in diagnostics.caveats(results)], width),
         "\n".join(_bullets(_context(results), width)),
-        _section("What to do", next_steps(results, folder), width),
+        _section("What to do", next_steps(results, results.folder), width),
         _attack_table(results, width),
         _section(
             "Checks", [*(row.text for row in diagnostics.elsewhere(results)), diagnostics.in_brief(results)], width
@@ -230,12 +226,11 @@ def _filled(text: str, width: int, **indents: str) -> str:
 
 def fragment(results: Results) -> str:
     """Return the first screen and the attacks as HTML without scripts, in the colours of the surrounding page."""
-    folder = results.folder
     results = sanitize_results(results)
     return render(
         "notebook.html",
         results=results,
-        screen=first_screen(results, folder),
+        screen=first_screen(results, results.folder),
         rows=wording.headline_names(results),
         question=wording.question(results),
         answers=verdict_texts(results),

@@ -5,11 +5,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from guestlist._findings import Results
+from guestlist._findings import Results, interval_columns
 from guestlist._report.wording import model_name, sanitize_results
 from guestlist._util import extra
 from guestlist.errors import InputError
-from guestlist.metrics import Estimate
 
 
 def log_to_mlflow(results: Results, files: dict[str, str]) -> str:
@@ -56,19 +55,16 @@ def tracked_metrics(results: Results) -> dict[str, float]:
         if row is None:
             continue
         attack = results.attack(row.name)
-        metrics |= _ends(f"{prefix}auc", attack.auc) | _ends(f"{prefix}advantage", attack.advantage)
+        metrics |= interval_columns(f"{prefix}auc", attack.auc)
+        metrics |= interval_columns(f"{prefix}advantage", attack.advantage)
         for rate in attack.rates:
-            metrics |= _ends(f"{prefix}tpr_at_{rate.fpr:g}_fpr", rate.tpr)
+            metrics |= interval_columns(f"{prefix}tpr_at_{rate.fpr:g}_fpr", rate.tpr)
     subject = results.subject
     if subject is not None:
         metrics |= {"members": subject.members, "nonmembers": subject.nonmembers}
         names = ("accuracy_members", "accuracy_nonmembers", "r2_members", "r2_nonmembers")
         metrics |= {name: getattr(subject, name) for name in names if getattr(subject, name) is not None}
     return {f"guestlist_{name}": value for name, value in metrics.items() if math.isfinite(value)}
-
-
-def _ends(name: str, estimate: Estimate) -> dict[str, float]:
-    return {name: estimate.value, f"{name}_low": estimate.low, f"{name}_high": estimate.high}
 
 
 def tracked_params(results: Results) -> dict[str, str | int]:

@@ -1,6 +1,7 @@
 """Numbers and sentences shared by every form of the report."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
 from guestlist._store import from_json, to_json
@@ -103,7 +104,7 @@ T = TypeVar("T")
 
 def sanitize_results(results: "Results") -> "Results":
     """Return results as results.json holds them, every text on one line and without control characters."""
-    return type(results).from_document(_sanitized(results.document()))
+    return replace(type(results).from_document(_sanitized(results.document())), folder=results.folder)
 
 
 def sanitize_value(form: type[T], value: T) -> T:

@@ -171,7 +171,7 @@ def _show(comparisons, verbose: bool) -> None:
         for row in pair.differences:
             if not verbose and (row.metric, None) not in MAIN_METRICS and (row.metric, row.scope) not in MAIN_METRICS:
                 continue
-            first, second, difference, interval = _report.comparison.difference_cells(pair, row)
+            first, second, difference, interval = _report.comparison.difference_cells(row)
             rows.append(
                 {
                     "model": pair.second,

@@ -2,10 +2,11 @@
 
 import math
 from dataclasses import replace
+from itertools import chain, repeat
 
 import numpy as np
 
-from guestlist._findings import AttackResult, Histogram, Rate, Results
+from guestlist._findings import AttackResult, Results
 from guestlist._report import (
     LOW_FPR,
     Axis,
@@ -13,7 +14,7 @@ from guestlist._report import (
     Section,
     Series,
     diagonal,
-    fill_template,
+    fill_section,
     prose,
     wording,
 )
@@ -27,36 +28,24 @@ def attacks_section(results: Results) -> Section | None:
     if not results.outcomes:
         return None
     rows = wording.headline_names(results)
-    fpr = None
-    if results.outcomes[0].rates:
-        fpr = min((rate.fpr for rate in results.outcomes[0].rates), key=lambda fpr: abs(fpr - LOW_FPR))
-    outcomes = [(outcome, _rate_at(outcome, fpr)) for outcome in sorted_attacks(results.outcomes, rows)]
-    body = fill_template(
+    fprs = [rate.fpr for rate in results.outcomes[0].rates]
+    return fill_section(
+        "attacks",
+        "All attacks",
         "attacks.html",
-        outcomes=outcomes[:MAX_LISTED],
-        more=len(outcomes[MAX_LISTED:]),
+        appendix=True,
+        outcomes=sorted_attacks(results.outcomes, rows)[:MAX_LISTED],
+        more=max(0, len(results.outcomes) - MAX_LISTED),
         rows=rows,
-        fpr=fpr,
-        title=wording.attack_title,
+        fpr=min(fprs, key=lambda fpr: abs(fpr - LOW_FPR), default=None),
     )
-    return Section("attacks", "All attacks", body, appendix=True)
-
-
-def _rate_at(outcome: AttackResult, fpr: float | None) -> Rate | None:
-    return next((rate for rate in outcome.rates if rate.fpr == fpr), None)
 
 
 def sorted_attacks(outcomes: tuple[AttackResult, ...], rows: tuple[str, ...]) -> list[AttackResult]:
     """Return the attacks of the headline rows, then the others by AUC."""
     first = [outcome for row in rows for outcome in outcomes if outcome.name == row]
     others = [outcome for outcome in outcomes if outcome.name not in rows]
-    return [*first, *sorted(others, key=_auc, reverse=True)]
-
-
-def _auc(outcome: AttackResult) -> float:
-    if math.isnan(outcome.auc.value):
-        return -1.0
-    return outcome.auc.value
+    return [*first, *sorted(others, key=lambda outcome: -np.nan_to_num(outcome.auc.value, nan=-1.0))]
 
 
 def scores_section(results: Results) -> Section | None:
@@ -64,33 +53,34 @@ def scores_section(results: Results) -> Section | None:
     headline = wording.headline_attack(results)
     if headline is None:
         return None
-    charts = {"scores": score_chart(headline)}
-    label = (
-        f"Scores of {headline.name} for members and non-members, as shares of each. The less they overlap, the easier it is to "
-        "distinguish members."
+    return fill_section(
+        "distribution",
+        "Scores of members and non-members",
+        "scores.html",
+        charts={"scores": score_chart(headline)},
+        appendix=True,
+        attack=headline.name,
     )
-    body = fill_template("scores.html", charts=charts, label=label)
-    return Section("distribution", "Scores of members and non-members", body, charts, appendix=True)
 
 
 def score_chart(headline: AttackResult) -> Chart:
     """Draw the histograms of members and non-members, as shares of each."""
-    shares = headline.histogram
+    histogram = headline.histogram
+
+    def outline(shares: tuple[float, ...], name: str, colour: str, dash: str) -> Series:
+        stairs = (*shares, *shares[-1:])
+        return Series(name, histogram.edges, stairs, colour, line=1.8, dash=dash, step=True, fill=True)
+
     return Chart(
         Axis("attack score (higher: likelier member)"),
         Axis("share of records", form="percent"),
         (
-            _outline(shares, shares.nonmembers, "non-members", "nonmember", "dash"),
-            _outline(shares, shares.members, "members", "member", "solid"),
+            outline(histogram.nonmembers, "non-members", "nonmember", "dash"),
+            outline(histogram.members, "members", "member", "solid"),
         ),
         full_width=True,
         height=300,
     )
-
-
-def _outline(histogram: Histogram, shares: tuple[float, ...], name: str, colour: str, dash: str) -> Series:
-    stairs = (*shares, *shares[-1:])
-    return Series(name, histogram.edges, stairs, colour, line=1.8, dash=dash, step=True, fill=True)
 
 
 QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -125,10 +115,9 @@ def _others(results: Results, headline: AttackResult) -> list[Series]:
     """Return the curves of the other attacks, with one entry in the key for all of them."""
     rows = wording.headline_names(results)
     others = [outcome for outcome in results.outcomes or () if outcome.name not in rows]
-    keys = ["other attacks", *[""] * len(others)]
     return [
         _line(outcome.name, outcome.curve.fpr, outcome.curve.tpr, "other", 1.0, key=key)
-        for outcome, key in zip(others, keys, strict=False)
+        for outcome, key in zip(others, chain(["other attacks"], repeat("")), strict=False)
     ]
 
 
@@ -142,8 +131,7 @@ def _weighted(results: Results) -> list[Series]:
     weighted = results.adjusted
     if weighted is None or not weighted.fpr:
         return []
-    name = f"{weighted.attack}, weighted non-members"
-    return [_line(name, weighted.fpr, weighted.tpr, "member", 1.6, dash="dash")]
+    return [_line(f"{weighted.attack}, weighted non-members", weighted.fpr, weighted.tpr, "member", 1.6, dash="dash")]
 
 
 def _allowed(results: Results) -> list[Series]:
@@ -151,14 +139,18 @@ def _allowed(results: Results) -> list[Series]:
     epsilon = results.epsilon
     if epsilon is None or epsilon.allowed is None:
         return []
-    claim = epsilon.allowed
     fpr = np.concatenate([[0.0], np.geomspace(1e-7, 1, 100)])
-    allowed = allowed_tpr(claim, fpr)
-    key = f"limit by {prose('epsilon.drawn', epsilon)}"
-    curve = _line(
-        f"allowed by {prose('epsilon.claim', claim)}", fpr.tolist(), allowed.tolist(), "ink", 1.4, dash="dash", key=key
-    )
-    return [replace(curve, step=False)]
+    return [
+        Series(
+            f"allowed by {prose('epsilon.claim', epsilon.allowed)}",
+            tuple(fpr.tolist()),
+            tuple(allowed_tpr(epsilon.allowed, fpr).tolist()),
+            "ink",
+            line=1.4,
+            dash="dash",
+            key=f"limit by {prose('epsilon.drawn', epsilon)}",
+        )
+    ]
 
 
 def _band(outcome: AttackResult, colour: str = "member", attacker: str = "") -> Series:
@@ -170,7 +162,13 @@ def _band(outcome: AttackResult, colour: str = "member", attacker: str = "") -> 
         attacker: Attacker, before the attack's name in the key.
     """
     curve = outcome.curve
-    ends = tuple(zip(curve.band_low, curve.band_high, strict=True))
-    key = f"{attacker}{outcome.name}, with its 95% band"
-    name = f"95% band of {outcome.name}"
-    return Series(name, curve.band_fpr, y_ends=ends, colour=colour, band=True, step=True, key=key, hover=False)
+    return Series(
+        f"95% band of {outcome.name}",
+        curve.band_fpr,
+        y_ends=tuple(zip(curve.band_low, curve.band_high, strict=True)),
+        colour=colour,
+        band=True,
+        step=True,
+        key=f"{attacker}{outcome.name}, with its 95% band",
+        hover=False,
+    )

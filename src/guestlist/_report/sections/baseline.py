@@ -5,7 +5,7 @@ import math
 from guestlist._baseline.baseline import Baseline
 from guestlist._diagnostics.inputs import chance_sentence, inputs_text, split_advice
 from guestlist._findings import CHANCE, FEWEST, AttackResult, Results
-from guestlist._report import Section, fill_template, prose, sentences, wording
+from guestlist._report import Section, fill_section, prose, sentences, wording
 
 NOT_TESTED = (
     "Not tested. The audit did not compare the two sets without the model, so a difference between them may explain the "
@@ -16,7 +16,9 @@ DRAWN = "Members were drawn at random from one set of records, so the two sets d
 
 def baseline_section(results: Results) -> Section:
     """Render the model-free baseline, or report that the cause was not tested."""
-    body = fill_template(
+    return fill_section(
+        "baseline",
+        "Is the model the cause?",
         "blind.html",
         verdict=baseline_sentence(results) or (DRAWN if drawn_at_random(results) else NOT_TESTED),
         gain=prose("baseline.gain", results.gain_over_baseline),
@@ -24,7 +26,6 @@ def baseline_section(results: Results) -> Section:
         attack=wording.headline_attack(results),
         adjusted=results.adjusted,
     )
-    return Section("baseline", "Is the model the cause?", body)
 
 
 def drawn_at_random(results: Results) -> bool:

@@ -1,7 +1,7 @@
 """Claimed epsilon: what it allows any attack, and what the scores of this model show."""
 
 from guestlist._findings import REFUSED, Epsilon, Results
-from guestlist._report import Section, fill_template, prose, sentences, wording
+from guestlist._report import Section, fill_section, prose, sentences, wording
 from guestlist._util import compact
 
 
@@ -9,8 +9,8 @@ def section(results: Results) -> Section | None:
     """Render the test of a claimed epsilon; None where none is claimed."""
     if results.epsilon is None or results.epsilon.claimed is None:
         return None
-    body = fill_template("epsilon.html", sentences=claim_sentences(results))
-    return Section("epsilon", f"Does the claimed ε of {compact(results.epsilon.claimed.epsilon)} hold?", body)
+    title = f"Does the claimed ε of {compact(results.epsilon.claimed.epsilon)} hold?"
+    return fill_section("epsilon", title, "epsilon.html", sentences=claim_sentences(results))
 
 
 def claim_sentences(results: Results) -> list[str]:

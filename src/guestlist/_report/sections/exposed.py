@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 from guestlist._findings import Results
-from guestlist._report import Chart, Section, Series, fill_template, prose, score_chart, wording
+from guestlist._report import Chart, Section, Series, fill_section, prose, score_chart, wording
 
 MIN_LISTED = 10  # minimum number of records in the table, if available
 MAX_LISTED = 20
@@ -20,11 +20,12 @@ def section(results: Results) -> Section | None:
     listed = exposed[: min(max(flagged, MIN_LISTED), MAX_LISTED)]
     first = next(iter(listed), None)
     persons_compared = any(person.p_among_models is not None for person in results.exposed_persons or ())
-    charts = _exposure_chart(results)
-    body = fill_template(
+    return fill_section(
+        "exposed",
+        prose("exposed.title", results),
         "exposed.html",
+        charts=_exposure_chart(results),
         exposed=listed,
-        charts=charts,
         persons=persons,
         labels=any(record.label for record in listed),
         groups=sorted(first.groups) if first else (),
@@ -41,7 +42,6 @@ def section(results: Results) -> Section | None:
         persons_compared=persons_compared,
         guarantee=prose("exposed.guarantee", results.exposure),
     )
-    return Section("exposed", prose("exposed.title", results), body, charts)
 
 
 def _exposure_chart(results: Results) -> dict[str, Chart]:

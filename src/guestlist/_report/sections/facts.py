@@ -6,7 +6,7 @@ from guestlist._report import (
     RULES,
     Section,
     diagnostics,
-    fill_template,
+    fill_section,
     gate,
     prose,
     sentences,
@@ -45,8 +45,9 @@ ACCESS = {
 
 def facts_section(results: Results) -> Section:
     """Render the attacker, their inputs and knowledge, and the basis of the audit."""
-    body = fill_template("facts.html", facts=audit_facts(results), provenance=provenance_facts(results))
-    return Section("facts", "Audit facts", body)
+    return fill_section(
+        "facts", "Audit facts", "facts.html", facts=audit_facts(results), provenance=provenance_facts(results)
+    )
 
 
 def audit_facts(results: Results) -> dict[str, str]:
@@ -93,8 +94,7 @@ def provenance_facts(results: Results) -> dict[str, str]:
 
 def reading_section(results: Results) -> Section:
     """Render the definitions of the terms and the rules of severity."""
-    body = fill_template("reading.html", rules=RULES, note=RULE_NOTE)
-    return Section("reading", "Terms", body, appendix=True)
+    return fill_section("reading", "Terms", "reading.html", appendix=True, rules=RULES, note=RULE_NOTE)
 
 
 UNTESTED_TEXTS = {
@@ -113,8 +113,9 @@ def limits_section(results: Results) -> Section | None:
     limits = detection_limits(results)
     if not untested and not limits:
         return None
-    body = fill_template("limits.html", untested=untested, limits=limits, lower_bound=wording.LOWER_BOUND)
-    return Section("limits", "Limits", body)
+    return fill_section(
+        "limits", "Limits", "limits.html", untested=untested, limits=limits, lower_bound=wording.LOWER_BOUND
+    )
 
 
 def untested_sentences(results: Results) -> tuple[str, ...]:
@@ -127,16 +128,14 @@ def diagnostics_section(results: Results) -> Section | None:
     if not results.checks:
         return None
     caveats = diagnostics.caveats(results)
-    by_state: dict[str, list[diagnostics.CheckLine]] = {}
-    for row in diagnostics.collapsed(results):
-        by_state.setdefault(row.state, []).append(row)
-    body = fill_template(
+    return fill_section(
+        "checks",
+        "Diagnostics",
         "checks.html",
         issues=(*caveats, *diagnostics.elsewhere(results)),
         caveats=[row.code for row in caveats],
-        collapsed=by_state,
+        collapsed=diagnostics.collapsed(results),
     )
-    return Section("checks", "Diagnostics", body)
 
 
 def gate_section(results: Results) -> Section | None:
@@ -144,5 +143,10 @@ def gate_section(results: Results) -> Section | None:
     gated = results.gate
     if gated is None:
         return None
-    body = fill_template("gate.html", sentences=gate.gate_texts(gated), basis=gate.policy_sentence(gated))
-    return Section("gate", gate.gate_title(gated), body)
+    return fill_section(
+        "gate",
+        gate.gate_title(gated),
+        "gate.html",
+        sentences=gate.gate_texts(gated),
+        basis=gate.policy_sentence(gated),
+    )

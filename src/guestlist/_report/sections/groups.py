@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from guestlist._findings import CHANCE, CLASS, GROUP, PAIR, GroupRisk, GroupRisks, MeanRisk, Results, TooSmall
-from guestlist._report import Axis, Chart, Section, Series, fill_template, interval_ends, prose, sentences, wording
+from guestlist._report import Axis, Chart, Section, Series, fill_section, interval_ends, prose, sentences, wording
 from guestlist._util import count, decimal, percent, with_interval
 from guestlist.metrics import Estimate
 from guestlist.risks import RECOMMENDED
@@ -25,14 +25,19 @@ def groups_section(results: Results) -> Section | None:
     for number, (title, all_groups) in enumerate(tested.items()):
         id = f"groups-{number}"
         groups = _by_lower_end(all_groups, "auc")[:MAX_DRAWN]
-        names = [f"{group.group} = {group.value}" for group in groups]
-        sizes = tuple(f"{name} (n = {count(group.members)})" for name, group in zip(names, groups, strict=True))
+        sizes = tuple(f"{group.group} = {group.value} (n = {count(group.members)})" for group in groups)
         charts[id] = interval_chart("AUC", sizes, [group.auc for group in groups], guess=CHANCE)
-        values = "; ".join(f"{name} {with_interval(group.auc)}" for name, group in zip(names, groups, strict=True))
+        values = "; ".join(f"{group.group} = {group.value} {with_interval(group.auc)}" for group in groups)
         drawn.append((id, title if len(tested) > 1 else "", f"AUC by group: {values}"))
-    exposed = sentences("groups.exposed", results)
-    body = fill_template("groups.html", sentences=exposed, charts=charts, drawn=drawn, small=small)
-    return Section("groups", "Groups", body, charts)
+    return fill_section(
+        "groups",
+        "Groups",
+        "groups.html",
+        charts=charts,
+        sentences=sentences("groups.exposed", results),
+        drawn=drawn,
+        small=small,
+    )
 
 
 def _by_lower_end(groups: Sequence, metric: str) -> list:
@@ -45,9 +50,11 @@ def interval_chart(title: str, names: tuple[str, ...], estimates: Sequence[Estim
     """Draw a dot and its interval for each name, and a line at the value of guessing."""
     positions = tuple(map(float, range(len(names))))
     values = tuple(estimate.value for estimate in estimates)
-    dots = Series(title, values, positions, "member", mark="circle", x_ends=interval_ends(estimates))
-    line = Series("guessing", (guess, guess), (-0.5, len(names) - 0.5), "ink", line=1.2, dash="dot", hover=False)
-    return Chart(Axis(title), Axis("", names=names), (line, dots), full_width=True, height=80 + 24 * len(names))
+    series = (
+        Series("guessing", (guess, guess), (-0.5, len(names) - 0.5), "ink", line=1.2, dash="dot", hover=False),
+        Series(title, values, positions, "member", mark="circle", x_ends=interval_ends(estimates)),
+    )
+    return Chart(Axis(title), Axis("", names=names), series, full_width=True, height=80 + 24 * len(names))
 
 
 def group_risks_section(results: Results) -> Section | None:
@@ -65,24 +72,25 @@ def group_risks_section(results: Results) -> Section | None:
             if not math.isnan(part.tpr.value)
         ][:MAX_DRAWN]
         if parts:
-            names = tuple(map(slice_name, parts))
             metric = f"TPR at {percent(group_risks.fpr)} FPR"
+            names = tuple(map(slice_name, parts))
             charts[id] = interval_chart(metric, names, [part.tpr for part in parts], guess=group_risks.fpr)
-            values = "; ".join(f"{name} {percent(part.tpr.value)}" for name, part in zip(names, parts, strict=True))
+            values = "; ".join(f"{slice_name(part)} {percent(part.tpr.value)}" for part in parts)
             drawn.append((id, title, f"TPR by group: {values}"))
     drawn += _gap_scatter(group_risks, charts)
     # Small groups are named where groups are.
     small = [sentence for kind in (PAIR, CLASS) for sentence in sentences("groups.too_small", group_risks, kind)]
-    # A risk that ranks within classes has one mean in all of them, and there is nothing to report about it.
-    gaps = [prose("groups.gap", row) for row in results.class_gap or () if not math.isnan(row.pearson.value)]
-    body = fill_template(
+    return fill_section(
+        "group_risks",
+        "Risk by group and class",
         "group_risks.html",
-        sentences=[*group_differences(group_risks), *small],
-        gaps=gaps,
         charts=charts,
+        appendix=True,
+        sentences=[*group_differences(group_risks), *small],
+        # A risk that ranks within classes has one mean in all of them, and there is nothing to report about it.
+        gaps=[prose("groups.gap", row) for row in results.class_gap or () if not math.isnan(row.pearson.value)],
         drawn=drawn,
     )
-    return Section("group_risks", "Risk by group and class", body, charts, appendix=True)
 
 
 def _gap_scatter(group_risks: GroupRisks, charts: dict[str, Chart]) -> list[tuple[str, str, str]]:

@@ -10,7 +10,7 @@ from guestlist._report import (
     Section,
     Series,
     file_holder_sentences,
-    fill_template,
+    fill_section,
     prose,
     roc_chart,
     verdict_sentences,
@@ -30,9 +30,11 @@ def section(results: Results) -> Section | None:
     if second is not None:
         rows = [(wording.QUERIER, attack), (wording.FILE_HOLDER, second)]
         details += file_holder_sentences(results, second)[2:]
-    charts = {"roc-log": roc_chart(results, attack, log=True), "roc-linear": roc_chart(results, attack, log=False)}
-    body = fill_template(
+    return fill_section(
+        "figures",
+        "How many records can be identified?",
         "headline.html",
+        charts={"roc-log": roc_chart(results, attack, log=True), "roc-linear": roc_chart(results, attack, log=False)},
         rows=rows,
         headline=attack,
         selection=f"{prose('headline.selection', results)} {prose('headline.unscored', results)}".rstrip(),
@@ -40,9 +42,7 @@ def section(results: Results) -> Section | None:
         epsilon=results.epsilon,
         allowed_tpr=allowed_tpr,
         thick_mark=prose("headline.thick_mark", results.epsilon),
-        charts=charts,
     )
-    return Section("figures", "How many records can be identified?", body, charts)
 
 
 def typical_section(results: Results) -> Section | None:
@@ -50,10 +50,13 @@ def typical_section(results: Results) -> Section | None:
     sentence = typical_sentence(results)
     if not sentence:
         return None
-    charts = _typical_chart(results)
-    label = f"AUC of this model and of models trained the same way. {sentence}"
-    body = fill_template("typical.html", sentence=sentence, charts=charts, label=label)
-    return Section("typical", "Is this model typical of its training procedure?", body, charts)
+    return fill_section(
+        "typical",
+        "Is this model typical of its training procedure?",
+        "typical.html",
+        charts=_typical_chart(results),
+        sentence=sentence,
+    )
 
 
 def typical_sentence(results: Results) -> str:
@@ -76,8 +79,16 @@ def _typical_chart(results: Results) -> dict[str, Chart]:
         Series("guessing", (0.5, 0.5), (0.0, 1.0), "ink", line=1.2, dash="dot"),
     ]
     if attack.detectable_auc < 1:
-        power = "smallest AUC detected with 80% power"
-        marks.append(Series(power, (attack.detectable_auc,) * 2, (0.0, 1.0), "ink", line=1.2, dash="dash"))
+        marks.append(
+            Series(
+                "smallest AUC detected with 80% power",
+                (attack.detectable_auc,) * 2,
+                (0.0, 1.0),
+                "ink",
+                line=1.2,
+                dash="dash",
+            )
+        )
     values = [*aucs, attack.auc.value, 0.5, min(attack.detectable_auc, 1.0)]
     ends = (math.floor(20 * min(values)) / 20, math.ceil(20 * max(values)) / 20)
     axis = Axis("", (0.0, 1.0), ticks=(-1.0,))  # a height without meaning has no ticks

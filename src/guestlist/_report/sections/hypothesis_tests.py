@@ -3,8 +3,8 @@
 import math
 
 from guestlist._findings import HypothesisTest, Results
-from guestlist._report import Axis, Chart, Section, Series, diagonal, fill_template, interval_ends, prose, wording
-from guestlist._util import percent, with_interval
+from guestlist._report import Axis, Chart, Section, Series, diagonal, fill_section, interval_ends, prose, wording
+from guestlist._util import percent
 
 MARKS = (
     ("circle", "member"),
@@ -22,13 +22,15 @@ def hypothesis_tests_section(results: Results) -> Section | None:
     tests = tests_with_levels(results)
     if not tests:
         return None
-    charts = {"asked-realised": _chart(tests)}
     values = "; ".join(
         f"{test.name} {percent(level.fpr.value)} at {percent(level.alpha)}" for test in tests for level in test.levels
     )
-    body = fill_template(
+    return fill_section(
+        "promises",
+        "Are the hypothesis tests calibrated?",
         "hypothesis_tests.html",
-        charts=charts,
+        charts={"asked-realised": _chart(tests)},
+        appendix=True,
         calibration=calibration_summary(results),
         lacking=wording.paragraph(
             exceeded_levels_sentence(results),
@@ -37,7 +39,6 @@ def hypothesis_tests_section(results: Results) -> Section | None:
         ),
         label=f"Realised against nominal false positive rate: {values}.",
     )
-    return Section("promises", "Are the hypothesis tests calibrated?", body, charts, appendix=True)
 
 
 def tests_with_levels(results: Results) -> tuple[HypothesisTest, ...]:
@@ -55,13 +56,13 @@ def calibration_summary(results: Results) -> str:
 
 def exceeded_levels_sentence(results: Results) -> str:
     """Name the tests that exceed their nominal rates, each at its worst; empty where none does."""
-    worst = []
-    for test in tests_with_levels(results):
-        exceeded = [level for level in test.levels if level.exceeds_nominal]
-        if exceeded:
-            level = max(exceeded, key=lambda level: level.fpr.low / level.alpha)
-            worst.append(f"{test.name} {with_interval(level.fpr, percent)} at nominal {percent(level.alpha)}")
-    return wording.only_if(worst, f"Miscalibrated tests: {'; '.join(worst)}. Do not use their p-values.")
+    exceeded = {
+        test.name: [level for level in test.levels if level.exceeds_nominal] for test in tests_with_levels(results)
+    }
+    worst = [
+        (name, max(levels, key=lambda level: level.fpr.low / level.alpha)) for name, levels in exceeded.items() if levels
+    ]
+    return prose("tests.exceeded", worst)
 
 
 def unreachable_levels_sentence(results: Results) -> str:
@@ -119,6 +120,10 @@ def per_record_fpr_section(results: Results) -> Section | None:
     """Render false positive rates of single records; None where they are unknown."""
     if not results.per_record_fpr:
         return None
-    sentences = [prose("tests.per_record_fpr", row) for row in results.per_record_fpr]
-    body = fill_template("per_record_fpr.html", sentences=sentences)
-    return Section("per_record_fpr", "Who is wrongly flagged", body, appendix=True)
+    return fill_section(
+        "per_record_fpr",
+        "Who is wrongly flagged",
+        "per_record_fpr.html",
+        appendix=True,
+        sentences=[prose("tests.per_record_fpr", row) for row in results.per_record_fpr],
+    )

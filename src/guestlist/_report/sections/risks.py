@@ -12,7 +12,7 @@ from guestlist._report import (
     Section,
     Series,
     diagonal,
-    fill_template,
+    fill_section,
     interval_chart,
     interval_ends,
     prose,
@@ -33,14 +33,16 @@ def risks_section(results: Results) -> Section | None:
         names = tuple(row.risk for row in ranked)
         charts["risk-value"] = interval_chart("AUC for flagged members", names, [row.auc for row in ranked], guess=0.5)
     label = "; ".join(f"{row.risk} {with_interval(row.auc)}" for row in ranked)
-    body = fill_template(
+    return fill_section(
+        "risks",
+        "How well do risks predict the attack?",
         "risks.html",
+        charts=charts,
+        appendix=True,
         summary=risk_value_sentence(results.risks),
         with_shapr=any(row.risk.startswith("shapr") for row in results.risks),
-        charts=charts,
         label=f"AUC with which each risk ranks flagged members above others: {label}.",
     )
-    return Section("risks", "How well do risks predict the attack?", body, charts, appendix=True)
 
 
 def risk_value_sentence(rows: tuple[PredictiveValue, ...]) -> str:
@@ -73,11 +75,15 @@ def risk_distribution_section(results: Results) -> Section | None:
         return None
     of_risk = {risk: tuple(rows) for risk, rows in groupby(distribution.quantiles, key=lambda row: row.risk)}
     displayed = {f"spread-{i}": _largest_groups(rows) for i, rows in enumerate(of_risk.values())}
-    charts = {id: _chart(rows) for id, rows in displayed.items()}
-    labelled = [(id, rows[0].risk, _label(rows)) for id, rows in displayed.items()]
-    matrix = list(zip(distribution.names, distribution.spearman, strict=True))
-    body = fill_template("risk_spread.html", charts=charts, risk_charts=labelled, matrix=matrix)
-    return Section("spread", "Distribution of risks", body, charts, appendix=True)
+    return fill_section(
+        "spread",
+        "Distribution of risks",
+        "risk_spread.html",
+        charts={id: _chart(rows) for id, rows in displayed.items()},
+        appendix=True,
+        risk_charts=[(id, rows[0].risk, _label(rows)) for id, rows in displayed.items()],
+        matrix=list(zip(distribution.names, distribution.spearman, strict=True)),
+    )
 
 
 def _largest_groups(rows: tuple[RiskQuantiles, ...]) -> tuple[RiskQuantiles, ...]:
@@ -121,19 +127,20 @@ def calibrated_section(results: Results) -> Section | None:
     scores = tuple(score for score in results.calibrated or () if score.calibration.bins)
     if not scores:
         return None
-    charts = {"calibration": _calibration_chart(scores)}
     bins = "; ".join(
         f"{score.score}: "
         + ", ".join(f"{decimal(bin.risk)} to {decimal(bin.share.value)}" for bin in score.calibration.bins)
         for score in scores
     )
-    body = fill_template(
+    return fill_section(
+        "calibrated",
+        "Are risk scores calibrated probabilities?",
         "calibrated.html",
-        charts=charts,
+        charts={"calibration": _calibration_chart(scores)},
+        appendix=True,
         sentences=[prose("risks.calibration", score) for score in scores],
         label=f"Shares of members against the mean risk of records of such risk. {bins}.",
     )
-    return Section("calibrated", "Are risk scores calibrated probabilities?", body, charts, appendix=True)
 
 
 def _calibration_chart(scores: tuple[CalibratedScore, ...]) -> Chart:
