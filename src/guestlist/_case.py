@@ -282,8 +282,11 @@ class Case:
     @cached_property
     def p_values(self) -> dict[str, np.ndarray]:
         """Attack to (records,) p-values, of the attacks that have some for the evaluated records."""
-        tests = self.scores.p_values.items()
-        return {name: values for name, values in tests if not np.isnan(values[self.truth.evaluated]).all()}
+        return {
+            name: values
+            for name, values in self.scores.p_values.items()
+            if not np.isnan(values[self.truth.evaluated]).all()
+        }
 
     @cached_property
     def persons(self) -> np.ndarray | None:

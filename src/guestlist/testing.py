@@ -150,12 +150,11 @@ def case_of(simulation: Rotation, names: Sequence[str] = DEFAULT_ATTACKS, popula
             "group_half": np.where(np.arange(records) < records / 2, "first", "second"),
         }
     )
-    stand_ins = stand_in_targets(simulation) if len(simulation.member) > 2 else None
     case = Case(
         view=simulation.facing(0),
         truth=Truth(simulation.member[0].copy(), np.arange(records) < records - population),
         records=table,
-        stand_ins=stand_ins,
+        stand_ins=stand_in_targets(simulation) if len(simulation.member) > 2 else None,
         attacks={name: ATTACKS[name] for name in names},
         setting=Setting("a model", 2, "logits", fingerprints={"data": "d", "seed": "0"}),
     )

@@ -58,9 +58,11 @@ def tpr_of(side: Side, rows: np.ndarray, fpr: float, confidence: float = 0.95) -
 def calibration_of(side: Side, confidence: float = 0.95) -> Estimate:
     """Return the calibration error on non-members."""
     rows = ~side.member
-    right = side.values("correct") > 0
     return calibration_error(
-        side.values("confidence")[rows], right[rows], clusters=_clusters(side, rows), confidence=confidence
+        side.values("confidence")[rows],
+        side.values("correct")[rows] > 0,
+        clusters=_clusters(side, rows),
+        confidence=confidence,
     )
 
 
@@ -140,8 +142,12 @@ def risk_changes(first: Side, second: Side) -> RiskChanges | None:
     halves = halves[np.isfinite(halves)]
     chance = np.concatenate([halves, -halves])  # the order of the two halves is arbitrary
     ids = first.records.index.astype(str)
-    rose, fell = (tuple(ids[rows]) for rows in (_significant_rows(far, chance), _significant_rows(-far, chance)))
-    return RiskChanges(Q, int(np.isfinite(far).sum()), rose, fell)
+    return RiskChanges(
+        q=Q,
+        tested=int(np.isfinite(far).sum()),
+        rose=tuple(ids[_significant_rows(far, chance)]),
+        fell=tuple(ids[_significant_rows(-far, chance)]),
+    )
 
 
 def _significant_rows(far: np.ndarray, chance: np.ndarray) -> np.ndarray:
@@ -304,13 +310,18 @@ def _compared(first: Side, second: Side, fpr: float) -> Comparison:
         )
 
     for scope, rows in {"non-members": ~member, "members": member}.items() if has_accuracy else ():
-        gaps = second.values("correct") - first.values("correct")
-        mean = mean_of_differences(gaps[rows], _clusters(first, rows), confidence)
+        gaps = second.values("correct")[rows] - first.values("correct")[rows]
+        mean = mean_of_differences(gaps, _clusters(first, rows), confidence)
         add("accuracy", scope, partial(accuracy_of, rows=rows), mean)
     attacks = " and ".join(dict.fromkeys(side.attack for side in sides))
     for prefix, rows in populations.items():
-        scores = (second.scores[rows], first.scores[rows])
-        gap = auc_difference(*scores, member[rows], clusters=_clusters(first, rows), confidence=confidence)
+        gap = auc_difference(
+            second.scores[rows],
+            first.scores[rows],
+            member[rows],
+            clusters=_clusters(first, rows),
+            confidence=confidence,
+        )
         add(f"{prefix}auc", attacks, partial(auc_of, rows=rows), gap)
         # Each audit has its own estimated threshold. The interval is conservative: it ignores the correlation of pairs.
         gap = newcombe_difference(*(tpr_of(side, rows, fpr, confidence) for side in (second, first)))

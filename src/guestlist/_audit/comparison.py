@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from guestlist import _report  # its names are loaded when a page is written
 from guestlist._case import Cover
 from guestlist._findings import Results, interval_columns
 from guestlist._kernels import consecutive_codes
@@ -198,9 +199,7 @@ class Comparisons:
 
     def to_html(self, path: str | Path) -> Path:
         """Write the comparison as one self-contained page and return its path."""
-        from guestlist._report import comparison_page
-
-        write_text(Path(path), comparison_page(self))
+        write_text(Path(path), _report.comparison_page(self))
         return Path(path)
 
     def to_json(self, path: str | Path) -> Path:

@@ -124,8 +124,15 @@ class AuditConfig:
     @property
     def input_options(self) -> dict[str, Any]:
         """Options of :func:`~guestlist._collect.inputs.prepare`."""
-        names = ("label", "group", "id", "person", "duplicates", "seed", "fit_params")
-        return {name: getattr(self, name) for name in names}
+        return {
+            "label": self.label,
+            "group": self.group,
+            "id": self.id,
+            "person": self.person,
+            "duplicates": self.duplicates,
+            "seed": self.seed,
+            "fit_params": self.fit_params,
+        }
 
 
 def claim_about(claim: Claim | None) -> dict[str, Any]:

@@ -174,15 +174,21 @@ def _fewer_classes(s: Situation) -> Options:
 
 def _private(s: Situation) -> Options:
     fit = s.fit
-    shared = {
-        "rate": min(1.0, fit.batch_size / s.members),
-        "epochs": fit.epochs,
-        "learning_rate": fit.learning_rate,
-        "optimizer": "sgd" if fit.optimizer == "sgd" else "adam",
-        "momentum": fit.momentum,
-        "loss": fit.loss,
-    }
-    return [(f"noise={noise:g}", DpSgd(noise=noise, **shared)) for noise in (0.5, 1.0, 2.0)]
+    return [
+        (
+            f"noise={noise:g}",
+            DpSgd(
+                noise=noise,
+                rate=min(1.0, fit.batch_size / s.members),
+                epochs=fit.epochs,
+                learning_rate=fit.learning_rate,
+                optimizer="sgd" if fit.optimizer == "sgd" else "adam",
+                momentum=fit.momentum,
+                loss=fit.loss,
+            ),
+        )
+        for noise in (0.5, 1.0, 2.0)
+    ]
 
 
 def _without_the_riskiest(s: Situation) -> Options:
@@ -284,7 +290,6 @@ def _unfit(name: str, situation: Situation) -> str:
         return f"{target.name} predicts values, and this changes probabilities."
     if "retrain" not in target.can:
         return f"{target.name} cannot be retrained: it has no training recipe, or its outputs are changed by a defence."
-    kind = situation.retraining.trains
-    if trains in ("any model", kind):
+    if trains in ("any model", situation.retraining.trains):
         return ""
     return f"This trains a {trains}, and {target.name} is none."

@@ -91,10 +91,16 @@ class DefenceRunner:
         """Return a digest of everything that decides the results of a defence's audit."""
         manifest = open_store(self.plain_folder).manifest
         config = self.config
-        wanted = [config.references, config.prior, list(config.ignore), self.fpr]
-        attacks = None if config.attacks is None else list(config.attacks)
-        parts = (manifest.data, manifest.split, manifest.recipe, str(manifest.seed), repr(wanted), describe(attacks))
-        return text_digest(*parts, describe(list(config.evidence)), candidate.describe())
+        return text_digest(
+            manifest.data,
+            manifest.split,
+            manifest.recipe,
+            str(manifest.seed),
+            repr([config.references, config.prior, list(config.ignore), self.fpr]),
+            describe(None if config.attacks is None else list(config.attacks)),
+            describe(list(config.evidence)),
+            candidate.describe(),
+        )
 
     def finished(self, candidate: Candidate) -> Tried | None:
         """Return the outcome of an earlier run, if that was completed."""
@@ -180,15 +186,17 @@ class DefenceRunner:
     def _removed(self, candidate: Candidate, target: Target, removed: np.ndarray) -> Removed:
         plain = side_of(PLAIN, self.plain)
         pool = self.inputs.pool.take(removed)
-        gone = plain.records.index.isin(pool.ids)
-        compared = ~plain.member | gone
-        flagged = tpr_at_fpr(
-            plain.scores[compared],
-            plain.member[compared],
-            self.fpr,
-            clusters=optional_take(plain.persons, compared),
+        compared = ~plain.member | plain.records.index.isin(pool.ids)
+        summary = Removed(
+            records=len(pool),
+            risk=candidate.method.risk,
+            flagged=tpr_at_fpr(
+                plain.scores[compared],
+                plain.member[compared],
+                self.fpr,
+                clusters=optional_take(plain.persons, compared),
+            ),
         )
-        summary = Removed(len(pool), candidate.method.risk, flagged)
         if not target.scale.has_classes:
             return summary
         after = np.asarray(query(target.predict, pool.x)).argmax(axis=1) == target.classes_of(pool.y)

@@ -28,10 +28,15 @@ def demo(
     """Train a small network on half of the digits and audit it with the other half."""
     from guestlist._audit.flow import audit
 
-    references = QUICK if quick else FULL
-    # The folder notes that it belongs to the demo: later commands create the model and the records again.
-    options: dict[str, Any] = {"references": references, "folder": folder, "jobs": jobs, "progress": progress}
-    return audit(**demo_inputs(), **options, about={"demo": True})
+    return audit(
+        **demo_inputs(),
+        references=QUICK if quick else FULL,
+        folder=folder,
+        jobs=jobs,
+        progress=progress,
+        # The folder notes that it belongs to the demo: later commands create the model and the records again.
+        about={"demo": True},
+    )
 
 
 def demo_inputs() -> dict[str, Any]:
@@ -60,5 +65,7 @@ def network(seed: int) -> Pipeline:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MinMaxScaler
 
-    layers = MLPClassifier((32,), learning_rate_init=0.03, max_iter=60, tol=1e-7, random_state=seed)
-    return make_pipeline(MinMaxScaler(), layers)
+    return make_pipeline(
+        MinMaxScaler(),
+        MLPClassifier((32,), learning_rate_init=0.03, max_iter=60, tol=1e-7, random_state=seed),
+    )

@@ -255,8 +255,9 @@ class Experiment:
     @property
     def table(self) -> pd.DataFrame:
         """One row per metric, epsilon and arm."""
-        rows = [{"arm": p.arm, "epsilon": p.epsilon, "metric": p.metric, **p.mean._asdict()} for p in self.points]
-        return pd.DataFrame(rows)
+        return pd.DataFrame(
+            [{"arm": p.arm, "epsilon": p.epsilon, "metric": p.metric, **p.mean._asdict()} for p in self.points]
+        )
 
     def to_html(self, path: str | Path) -> Path:
         """Write the experiment as one self-contained page and return its path."""

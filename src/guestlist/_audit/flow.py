@@ -492,16 +492,14 @@ def _check_attacks(inputs: Inputs, config: AuditConfig, plans: Sequence[AnyPlan]
     attacks = select_attacks(config.attacks, n_references, possible, missing_evidence(), signal_names)
     if config.until is not None and not any(attack.on_stand_ins and not attack.oracle for attack in attacks.values()):
         raise InputError(NO_STAND_INS)
-    custom = {name: attack for name, attack in attacks.items() if attack.custom}
-    if custom:
-        try_custom_attacks(
-            custom,
-            inputs.target.classes_of(inputs.pool.y),
-            n_references,
-            signal_names,
-            inputs.split.population,
-            unmade=any(EVIDENCE[name].simulate is None for name in planned - owner_evidence()),
-        )
+    try_custom_attacks(
+        attacks,
+        inputs.target.classes_of(inputs.pool.y),
+        n_references,
+        signal_names,
+        inputs.split.population,
+        unmade=any(EVIDENCE[name].simulate is None for name in planned - owner_evidence()),
+    )
 
 
 def _trained_in_order(store: Store) -> int:

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any, Union
 
 import numpy as np
 
-from guestlist import _findings, metrics
+from guestlist import _findings, _report, metrics
 from guestlist._diagnostics.table import CHECKS, undermines_verdict
 from guestlist._findings import (
     Demand,
     Gated,
     GateInput,
     Limit,
+    Measure,
     OpenCheck,
     Sizes,
     Verdict,
@@ -96,9 +97,10 @@ class Policy:
 
     @property
     def limits(self) -> tuple[Limit, ...]:
-        tprs = tuple(tpr_limit(text) for text in self.max_tpr)
-        plain = (("auc", self.max_auc), ("advantage", self.max_advantage))
-        return (*tprs, *(Limit(limit, measure) for measure, limit in plain if limit is not None))  # type: ignore[arg-type]
+        """Limits on TPRs, then on the AUC and on the advantage."""
+        maxima: dict[Measure, float | None] = {"auc": self.max_auc, "advantage": self.max_advantage}
+        others = (Limit(maximum, measure) for measure, maximum in maxima.items() if maximum is not None)
+        return (*map(tpr_limit, self.max_tpr), *others)
 
 
 @dataclass(frozen=True)
@@ -221,8 +223,10 @@ def evaluate_limit(
     if not passed:
         times = sample_size_factor(estimate, limit)
         if results.subject is not None and np.isfinite(times):
-            sides = (results.subject.members, results.subject.nonmembers)
-            sample_size_needed = Sizes(*(int(np.ceil(times * side)) for side in sides))
+            sample_size_needed = Sizes(
+                members=int(np.ceil(times * results.subject.members)),
+                nonmembers=int(np.ceil(times * results.subject.nonmembers)),
+            )
         if name_drivers:
             drivers, tied = _drivers(results, worst, limit)
     return Verdict(
@@ -251,10 +255,12 @@ def _estimate(results: AuditResults, outcome: Any, limit: Limit) -> Estimate:
             f"The results have no TPR at an FPR of {limit.fpr:g}, and records.parquet, which it is computed from, is "
             "missing. Run the audit again."
         )
-    scores = records[f"score_{outcome.name}"].to_numpy()
-    member = records["member"].to_numpy()
-    persons = records["person"].to_numpy() if "person" in records else None
-    return metrics.tpr_at_fpr(scores, member, limit.fpr, clusters=persons)
+    return metrics.tpr_at_fpr(
+        records[f"score_{outcome.name}"].to_numpy(),
+        records["member"].to_numpy(),
+        limit.fpr,
+        clusters=records["person"].to_numpy() if "person" in records else None,
+    )
 
 
 def _drivers(results: AuditResults, attack: str, limit: Limit) -> tuple[tuple[str, ...], int]:
@@ -306,8 +312,8 @@ def demands(results: AuditResults, judged: Judged, policy: Policy) -> tuple[Dema
         values = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
         demanded.append(Demand("sides", not high < CHANCE, values))
     if not policy.without_references:
-        comparing = any(compares(outcome.name) for outcome in judged)
-        demanded.append(Demand("comparison", comparing, {"references": references, "judged": len(judged)}))
+        values = {"references": references, "judged": len(judged)}
+        demanded.append(Demand("comparison", any(compares(outcome.name) for outcome in judged), values))
     if policy.attacks:
         ran = [outcome.name for outcome in results.outcomes or ()]
         missing = [name for name in policy.attacks if name not in ran]
@@ -434,18 +440,16 @@ def assert_private(
         gated = _gated(audit, policy, limits, () if attacks is None else attacks, without_references, ignore)
     except AuditError as error:
         raise error.with_traceback(None) from None  # the message describes the mistake, which is in the user's test
-    from guestlist._report import gate_texts, open_check_text
-
     if not gated.passed:
-        raise AssertionError("\n".join(["The audit exceeds its limits.", *gate_texts(gated)]))
+        raise AssertionError("\n".join(["The audit exceeds its limits.", *_report.gate_texts(gated)]))
     for check in gated.checks:
         if check.ignored:
             continue
         if check.code in CHECKS and CHECKS[check.code].by_chance:
             # It may be a false positive, and warnings may be errors.
-            logger.warning("%s", open_check_text(check))
+            logger.warning("%s", _report.open_check_text(check))
         else:
-            warnings.warn(open_check_text(check), AuditWarning, stacklevel=2)
+            warnings.warn(_report.open_check_text(check), AuditWarning, stacklevel=2)
 
 
 def _gated(

@@ -1,6 +1,6 @@
 """Complete experiment: draw members, train the target and its references, and audit the target."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -114,8 +114,9 @@ def play(
     records = without_groups(
         as_data(data, side="data", label=label, group=needed, id=id, person=person), hidden_columns(game)
     )
-    options = {"classes": classes, "scale": scale, "checkpoints": any(isinstance(plan, LossTrace) for plan in evidence)}
-    inputs = _draw_inputs(game, _target_maker(recipe, model, options), records, seed, config.progress)
+    checkpoints = any(isinstance(plan, LossTrace) for plan in evidence)
+    make = _target_maker(recipe, model, classes=classes, scale=scale, checkpoints=checkpoints)
+    inputs = _draw_inputs(game, make, records, seed, config.progress)
     if id is not None and person is None:
         inputs = replace(inputs, repeats=repeated_ids(records.ids))
     return run_audit(inputs, config)
@@ -194,8 +195,8 @@ def play_many(
         claimed=claimed,
     )
     records = as_data(data, side="data", label=label, id=id)
-    options = {"classes": classes, "scale": scale, "checkpoints": False}
-    inputs = _draw_inputs(game, _target_maker(recipe, model, options), records, seed, config.progress)
+    make = _target_maker(recipe, model, classes=classes, scale=scale, checkpoints=False)
+    inputs = _draw_inputs(game, make, records, seed, config.progress)
 
     def bound(case: Case) -> Epsilon:
         return epsilon_bound(
@@ -214,8 +215,13 @@ def play_many(
 TargetMaker = Callable[[Data, np.ndarray, np.random.Generator], Target]
 
 
-def _target_maker(recipe, model, options: Mapping[str, Any]) -> TargetMaker:
-    """Return a function that trains a target of the game."""
+def _target_maker(recipe, model, **options) -> TargetMaker:
+    """Return a function that trains a target of the game.
+
+    Args:
+        recipe, model: As for ``play``.
+        options: Options of the framework: ``classes``, ``scale`` and ``checkpoints``.
+    """
     for part in (recipe, model):
         if isinstance(part, type):
             raise InputError(f"{part.__name__} is a class. Pass an object with its options: {part.__name__}(…).")

@@ -95,8 +95,7 @@ def audit_predictions(
     with numpy_defaults(), audit_folder(folder) as path, folder_lock(path):
         case = _collect(inputs, config, path)
         scores = score(case.view, case.attacks)
-        results = evaluate(case, scores)
-        return report(results, scores, path, folder)
+        return report(evaluate(case, scores), scores, path, folder)
 
 
 @dataclass(frozen=True)
@@ -126,9 +125,7 @@ def _prepare(predictions: Predictions, shadow: Predictions | None, config: Audit
     if names is None:
         # A shadow model has its own records, so attacks cannot compare models on one record.
         attacks = {name: attack for name, attack in attacks.items() if attack.compares == "nothing"}
-    custom = {name: attack for name, attack in attacks.items() if attack.custom}
-    if custom:
-        try_custom_attacks(custom, predictions.positions, n_shadows, signal_names)
+    try_custom_attacks(attacks, predictions.positions, n_shadows, signal_names)
     return PredictionInputs(
         target=predictions, shadow=shadow, attacks=attacks, evidence=evidence, checks=_checks(predictions)
     )
@@ -182,10 +179,15 @@ def _baseline(target: Predictions, store: Store) -> Baseline | None:
     if not target.labelled and target.features is None and not target.groups:
         return None
     evaluated = target.take(store.pool["row"].to_numpy()[store.split.evaluated[0]])  # in the order of the pool
-    labels = evaluated.labels if evaluated.labelled else None
-    values = not evaluated.scale.has_classes
     with one_thread():  # identical results on any number of cores
-        return cached_baseline(store, evaluated.features, labels, evaluated.groups, evaluated.persons, values=values)
+        return cached_baseline(
+            store,
+            evaluated.features,
+            evaluated.labels if evaluated.labelled else None,
+            evaluated.groups,
+            evaluated.persons,
+            values=not evaluated.scale.has_classes,
+        )
 
 
 def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> Store:
@@ -206,8 +208,9 @@ def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> 
     elif classes is None:
         classes = np.arange(target.answers.shape[1])
     # Each model is evaluated on its own records.
-    member = block_diag(*(part.member for part in parts))
-    split = Split(member, block_diag(*(np.ones_like(part.member) for part in parts)))
+    split = Split(
+        block_diag(*(part.member for part in parts)), block_diag(*(np.ones_like(part.member) for part in parts))
+    )
     manifest = Manifest(
         data=_fingerprint(parts),
         split=text_digest(split.member[0].tobytes().hex(), split.evaluated[0].tobytes().hex()),
@@ -278,9 +281,12 @@ def _labels(part: Predictions, classes: np.ndarray) -> np.ndarray:
 def _checks(target: Predictions) -> tuple[Check, ...]:
     """Return checks of repeated ids and of persons in both sets; predictions have no features to compare."""
     if target.persons is None:
-        repeats = None if target.ids is None else repeated_ids(target.ids)
-        return of_repeats(repeats)
+        return of_repeats(None if target.ids is None else repeated_ids(target.ids))
     both = np.isin(target.persons, target.persons[target.member]) & ~target.member
-    n_nonmembers = int((~target.member).sum())
-    duplicates = Duplicates(int(both.sum()), n_nonmembers, False, len(set(target.persons[both])))
+    duplicates = Duplicates(
+        count=int(both.sum()),
+        nonmembers=int((~target.member).sum()),
+        dropped=False,
+        persons=len(set(target.persons[both])),
+    )
     return of_duplicates(duplicates) + of_repeats(None)

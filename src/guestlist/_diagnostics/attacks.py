@@ -78,8 +78,7 @@ def uncalibrated(case: Case) -> Outcome:
 def _useless_quantiles(v: Values) -> str:
     reason = "it predicts one value for all records"
     if "loss" in v:
-        unseen = f"{v['records']} held-out records"
-        reason = f"its pinball loss on {unseen} is {v['loss']:.3g}, that of a constant {v['constant']:.3g}"
+        reason = f"its pinball loss on {v['records']} held-out records is {v['loss']:.3g}, that of a constant {v['constant']:.3g}"
         if float(v["loss"]) < float(v["constant"]):
             reason += ", a gain that chance explains"
     return (
@@ -134,8 +133,12 @@ def gap_without_attack(case: Case) -> Outcome:
     # The advantage of an attack that flags records with a correct output.
     gap = metrics.advantage(right, member, 0.5, clusters=case.persons)
     large = gap.low > MIN_ACCURACY_GAP or gap.high < -MIN_ACCURACY_GAP
-    shares = {"members": float(right[member].mean()), "nonmembers": float(right[~member].mean())}
-    values = {**shares, "low": gap.low, "high": gap.high}
+    values = {
+        "members": float(right[member].mean()),
+        "nonmembers": float(right[~member].mean()),
+        "low": gap.low,
+        "high": gap.high,
+    }
     return outcome(large and not any(result.beats_guessing for result in case.of(_findings.attacks.find)), values)
 
 

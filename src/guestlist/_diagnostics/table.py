@@ -29,8 +29,10 @@ __all__ = [
     "undermines_verdict",
 ]
 
-_TOPICS = (INPUTS, OUTPUTS, REFERENCES, ATTACK_RESULTS)
-CHECKS: dict[str, Diagnostic] = {row.code: row for row in sorted(sum(_TOPICS, ()), key=lambda row: row.code)}
+CHECKS: dict[str, Diagnostic] = {
+    row.code: row
+    for row in sorted((*INPUTS, *OUTPUTS, *REFERENCES, *ATTACK_RESULTS), key=lambda diagnostic: diagnostic.code)
+}
 
 
 def find(case: Case) -> tuple[Check, ...]:

@@ -22,10 +22,14 @@ from .document import Demand as Demand
 from .document import Gated as Gated
 from .document import GateInput as GateInput
 from .document import Limit as Limit
+from .document import Measure as Measure
 from .document import OpenCheck as OpenCheck
 from .document import Sizes as Sizes
 from .document import Verdict as Verdict
+from .document import attack_named as attack_named
+from .document import read_document as read_document
 from .document import read_gate_input as read_gate_input
+from .document import read_records as read_records
 from .epsilon import DELTA as DELTA
 from .epsilon import REFUSED as REFUSED
 from .epsilon import Epsilon as Epsilon

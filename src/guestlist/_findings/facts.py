@@ -133,9 +133,14 @@ class Provenance:
 
 def find_provenance(case: Case) -> Provenance:
     """Collect the versions, the seed and the fingerprints that determine the numbers."""
-    versions = {"python": platform.python_version()}
-    versions |= {name: importlib.metadata.version(name) for name in _PACKAGES}
-    return Provenance(versions, dict(case.setting.fingerprints), case.setting.date)
+    return Provenance(
+        versions={
+            "python": platform.python_version(),
+            **{name: importlib.metadata.version(name) for name in _PACKAGES},
+        },
+        fingerprints=dict(case.setting.fingerprints),
+        date=case.setting.date,
+    )
 
 
 def find_training(case: Case) -> Training | None:

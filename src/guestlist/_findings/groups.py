@@ -66,8 +66,11 @@ def group_slices(case: Case, columns: Sequence[str] | None = None) -> tuple[Slic
 
 def pair_slices(case: Case, columns: Sequence[str] | None = None) -> tuple[Slice, ...]:
     """Return the intersections of two groups, for each pair of columns; empty ones are omitted."""
-    pairs = combinations(_columns(case, columns), 2)
-    return tuple(part for two in pairs for part in _parts(case, PAIR, two, [f"group_{name}" for name in two]))
+    return tuple(
+        part
+        for pair in combinations(_columns(case, columns), 2)
+        for part in _parts(case, PAIR, pair, [f"group_{name}" for name in pair])
+    )
 
 
 def class_slices(case: Case) -> tuple[Slice, ...]:

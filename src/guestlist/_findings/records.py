@@ -142,8 +142,9 @@ def record_table(case: Case) -> pd.DataFrame:
         records[f"risk_{name}"] = values[evaluated]
     if RISKS["mu"].possible(case):
         precision = stability(case)
-        columns = {"mu_estimate": precision.estimate, "mu_error": precision.error, "mu_halves": precision.halves}
-        records = records.assign(**{name: values[evaluated] for name, values in columns.items()})
+        records["mu_estimate"] = precision.estimate[evaluated]
+        records["mu_error"] = precision.error[evaluated]
+        records["mu_halves"] = precision.halves[evaluated]
     for name, values in case.scores.items():
         records[f"score_{name}"] = values[evaluated]
     for name, values in case.p_values.items():

@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
+from guestlist import _report  # its names are loaded when a method renders results
 from guestlist._baseline.baseline import Baseline
 from guestlist._case import Case, Check, Cover, Origin
 from guestlist._findings import (
@@ -37,10 +38,12 @@ from guestlist._findings import (
     RiskDistribution,
     Sampling,
     Subject,
+    attack_named,
     headline,
+    read_document,
+    read_records,
     records,
 )
-from guestlist._findings.document import attack_named, read_document, read_records
 from guestlist._store import from_json, to_json, write_json, write_npy, write_parquet, write_text
 from guestlist._util import as_path
 from guestlist.data import Data
@@ -183,9 +186,7 @@ class Results:
         Args:
             verbose: Include the metrics of every attack, all checks and all limits.
         """
-        from guestlist._report import summary
-
-        return summary(self, verbose=verbose)
+        return _report.summary(self, verbose=verbose)
 
     def to_html(self, path: str | Path, *, features: Data | None = None) -> Path:
         """Write the report as one self-contained page and return its path.
@@ -195,10 +196,9 @@ class Results:
             features: the members of the audit with their ids, to show the features of the most exposed; the audit folder
                 holds no features.
         """
-        from guestlist._report import report_page, with_features
-
         target = as_path("path", path)
-        write_text(target, report_page(self if features is None else with_features(self, features)))
+        shown = self if features is None else _report.with_features(self, features)
+        write_text(target, _report.report_page(shown))
         return target
 
     def to_latex(self) -> str:
@@ -207,24 +207,18 @@ class Results:
         Returns:
             A ``tabular`` environment; the headline attacks come first, in bold.
         """
-        from guestlist._report import latex
-
-        return latex(self)
+        return _report.latex(self)
 
     @property
     def plot(self):
         """Plots with matplotlib: ``.roc(ax=…)``, ``.exposure()``, ``.groups()`` and ``.comparison()`` return the Axes."""
-        from guestlist._report import Plots
-
-        return Plots(self)
+        return _report.Plots(self)
 
     def __repr__(self) -> str:
         return self.summary()
 
     def _repr_html_(self) -> str:
-        from guestlist._report import fragment
-
-        return fragment(self)
+        return _report.fragment(self)
 
 
 def write_results(folder: Path, results: Results, scores: Mapping[str, np.ndarray]) -> None:

@@ -89,9 +89,13 @@ def find_calibrated(case: Case) -> tuple[CalibratedScore, ...] | None:
         values = probability[case.truth.evaluated]
         if np.isnan(values).all():
             continue
-        at_own_prior = calibration(values, member, prior=case.prior, persons=case.persons)
-        priors = calibration_at_priors(values, member, made_for=case.prior, persons=case.persons)
-        scores.append(CalibratedScore(name, at_own_prior, priors))
+        scores.append(
+            CalibratedScore(
+                score=name,
+                calibration=calibration(values, member, prior=case.prior, persons=case.persons),
+                priors=calibration_at_priors(values, member, made_for=case.prior, persons=case.persons),
+            )
+        )
     return tuple(scores) or None
 
 

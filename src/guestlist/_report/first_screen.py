@@ -5,21 +5,25 @@ from pathlib import Path
 
 from guestlist._diagnostics.table import undermines_verdict
 from guestlist._findings import Results
-from guestlist._report import diagnostics, wording
-from guestlist._report.next_steps import FOLDER_PLACEHOLDER, next_steps
-from guestlist._report.sections.answer import file_holder_sentences, verdict_sentences
-from guestlist._report.sections.baseline import drawn_at_random
-from guestlist._report.severity import (
+from guestlist._report import (
     CANNOT_TELL,
     LEAKS,
     RULES,
     AttackerRow,
+    Section,
     attacker_rows,
     audit_severity,
+    diagnostics,
     displayed_rate,
+    drawn_at_random,
+    file_holder_sentences,
+    fill_section,
     identifying_rate,
+    prose,
+    verdict_sentences,
+    wording,
 )
-from guestlist._report.templates import Section, fill_section, prose
+from guestlist._report.next_steps import FOLDER_PLACEHOLDER, next_steps
 from guestlist._util import decimal, interval_in_people
 
 QUESTION = "Can training records be identified?"

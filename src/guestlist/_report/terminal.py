@@ -8,17 +8,24 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from guestlist._findings.results import Results
-from guestlist._report import diagnostics, wording
+from guestlist._report import (
+    baseline_sentence,
+    detection_limits,
+    diagnostics,
+    epsilon_verdict,
+    exceeded_levels_sentence,
+    prose,
+    render,
+    sanitize_results,
+    sentences,
+    typical_sentence,
+    untested_sentences,
+    verdict_texts,
+    weighted_sentence,
+    wording,
+)
 from guestlist._report.first_screen import first_screen
 from guestlist._report.next_steps import RESOLVE, more_time_step, next_steps
-from guestlist._report.sections.answer import verdict_texts
-from guestlist._report.sections.baseline import baseline_sentence, weighted_sentence
-from guestlist._report.sections.epsilon import epsilon_verdict
-from guestlist._report.sections.facts import detection_limits, untested_sentences
-from guestlist._report.sections.headline import typical_sentence
-from guestlist._report.sections.hypothesis_tests import exceeded_levels_sentence
-from guestlist._report.templates import prose, render, sentences
-from guestlist._report.wording import sanitize_results
 from guestlist._util import decimal, interval, percent, single_line
 from guestlist.metrics import Estimate
 

@@ -247,9 +247,15 @@ def _of_predictions(out: Path, options: dict):
     columns["labelled"] = not options["no_labels"]
     if options["member"]:
         columns["member"] = options["member"]
-    roles = {"group": options["group"], "id": options["id_"], "person": options["person"]}
     return _audit.audit_predictions(
-        models.read_predictions(path, **columns, **roles, features=options["features"]),
+        models.read_predictions(
+            path,
+            **columns,
+            group=options["group"],
+            id=options["id_"],
+            person=options["person"],
+            features=options["features"],
+        ),
         shadow=options["shadow"] and models.read_predictions(options["shadow"], **columns),
         attacks=options["attacks"] or None,
         folder=out,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -38,10 +37,6 @@ from guestlist.cli.request import (
     subject_options,
 )
 from guestlist.cli.show import show_table
-
-if TYPE_CHECKING:
-    from guestlist._audit import Defended, Row
-
 
 DEFAULT_REFERENCES = 32
 
@@ -106,13 +101,15 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     arguments = audit_arguments(request, folder or out / "plain", run_options_from(options))
     if not sys.stderr.isatty():
         arguments["progress"] = False  # a log has a line for some of the defences, and none for every audit
-    choices: dict[str, Any] = {"defences": defences or None, "held_out": held_out, "references": references}
     if estimate:
         sets = {name: arguments.pop(name) for name in ("model", "members", "nonmembers", "population")}
         with show_warnings():
-            config = _audit.AuditConfig.from_options(references=references, **arguments)
             forecast = _audit.estimate_runtime(
-                **sets, config=config, defences=defences or None, held_out=held_out, plain=folder
+                **sets,
+                config=_audit.AuditConfig.from_options(references=references, **arguments),
+                defences=defences or None,
+                held_out=held_out,
+                plain=folder,
             )
         click.echo(_report.prose("defend.forecast", forecast))
         return
@@ -123,7 +120,9 @@ def defend(context, folder, held_out, defences, out, references, fpr, estimate, 
     with show_warnings():
         result = defended(
             **arguments,
-            **choices,
+            defences=defences or None,
+            held_out=held_out,
+            references=references,
             plain=folder,
             folder=out,
             fpr=fpr,
@@ -201,7 +200,7 @@ def _print_event(event) -> None:
 MAX_ROWS = 10
 
 
-def show_defences(result: Defended, fpr: float, verbose: bool) -> None:
+def show_defences(result: _audit.Defended, fpr: float, verbose: bool) -> None:
     """Print the conclusions and the table of defences; by default the defences with the smallest leak."""
     judged = [row for row in result.rows if row.auc is not None and row.tpr is not None]
     printed = judged
@@ -218,12 +217,12 @@ def show_defences(result: Defended, fpr: float, verbose: bool) -> None:
         click.echo(single_line(text))
 
 
-def _auc(row: Row) -> float:
+def _auc(row: _audit.Row) -> float:
     assert row.auc is not None, "it was judged"
     return row.auc.second.value
 
 
-def _cells(row: Row, fpr: float) -> dict[str, str]:
+def _cells(row: _audit.Row, fpr: float) -> dict[str, str]:
     assert row.auc is not None, "it was judged"
     assert row.tpr is not None, "it was judged"
     return {

@@ -113,11 +113,16 @@ _shared_options = option_group(
 
 def _size_options(required: bool):
     default = "" if required else "  [default: all]"
-    texts = {side: f"Number of {side} to draw.{default}" for side in ("members", "nonmembers")}
     return option_group(
         *(
-            option(INPUTS, f"--{side}", type=WholeNumber(1), required=required, help=text)
-            for side, text in texts.items()
+            option(
+                INPUTS,
+                f"--{side}",
+                type=WholeNumber(1),
+                required=required,
+                help=f"Number of {side} to draw.{default}",
+            )
+            for side in ("members", "nonmembers")
         )
     )
 

@@ -80,8 +80,7 @@ def values(table, label, test, name, k, id_, jobs, out):
 
     check_table_path(out)
     data, tests = _read(table, test, label, id_)
-    table_of_values = pd.DataFrame({"id": data.ids, "label": data.y, name: _values(name, data, tests, k, jobs)})
-    write_table(out, table_of_values)
+    write_table(out, pd.DataFrame({"id": data.ids, "label": data.y, name: _values(name, data, tests, k, jobs)}))
     click.echo(out)
 
 
@@ -118,10 +117,16 @@ def minimise(table, label, test, name, k, first, repeats, seed, jobs, as_json):
     import numpy as np
 
     data, tests = _read(table, test, label, None)
-    record_values = _values(name, data, tests, k, jobs)
-    rng = np.random.default_rng(seed)
     curve = neighbours.minimisation_curve(
-        data.x, data.y, tests.x, tests.y, record_values, neighbours.Knn(k), rng=rng, first=first, repeats=repeats
+        data.x,
+        data.y,
+        tests.x,
+        tests.y,
+        _values(name, data, tests, k, jobs),
+        neighbours.Knn(k),
+        rng=np.random.default_rng(seed),
+        first=first,
+        repeats=repeats,
     )
     rows = [
         {"removed": float(share), f"by {name}": float(a), "at random": float(r)}
@@ -261,8 +266,6 @@ def _neighbour_lists(path: Path | None, data, k: int, jobs: int, spare: int):
 
 
 def _values(name: str, data, tests, k: int, jobs: int) -> np.ndarray:
-    from guestlist import knn as neighbours
-
     if name in ON_SELF:
         return getattr(neighbours, name)(data.x, data.y, neighbours.Knn(k), n_jobs=jobs)
     if tests is None:
@@ -276,7 +279,6 @@ def _show(rows: list[dict], as_json: bool) -> None:
     if as_json:
         print_json(rows)
         return
-    formatted = [
-        {name: f"{value:.4g}" if isinstance(value, float) else value for name, value in row.items()} for row in rows
-    ]
-    show_table(formatted)
+    show_table(
+        [{name: f"{value:.4g}" if isinstance(value, float) else value for name, value in row.items()} for row in rows]
+    )

@@ -30,6 +30,7 @@ from guestlist.cli.common import (
     jobs,
     option,
     print_json,
+    progress_bar,
     quiet,
     show_warnings,
     updated_cover,
@@ -217,9 +218,7 @@ def dp(data, label, drop, out, epsilon, delta, all_records, canaries, references
     """
     from guestlist._audit.play import play
 
-    progress = None
-    if not options["quiet"] and not as_json:
-        progress = _collect.show_progress
+    progress = progress_bar(options["quiet"] or as_json)
     records, features, classes = _records(data, label, drop)
     game: games.Bernoulli | games.Canaries = games.Canaries(canaries)
     members = len(records) - canaries / 2
@@ -268,8 +267,7 @@ def _records(path, label: str, drop) -> tuple[Any, int, list]:
     from guestlist.errors import InputError
 
     _util.check_columns(path, (label, *drop), side=str(path))
-    table = _util.read_table(path)
-    records = as_data(table.drop(columns=list(drop)), side="data", label=label)
+    records = as_data(_util.read_table(path).drop(columns=list(drop)), side="data", label=label)
     if pd.isna(records.y).any():
         raise InputError(
             f"Column {label!r} is missing for {pd.isna(records.y).sum():,} records of {path}. Drop these records."

@@ -48,8 +48,7 @@ def report(folder, out, features, verbose, **options):
     if cover is not None and cover != results.cover:
         _findings.keep(folder, cover)
         results = replace(results, cover=cover)
-    members = _members(folder) if features else None
-    page = results.to_html(out or folder / "report.html", features=members)
+    page = results.to_html(out or folder / "report.html", features=_members(folder) if features else None)
     if verbose:
         click.echo(results.summary(verbose=True))
         click.echo()
@@ -160,30 +159,33 @@ def _pairs(pairs, names: dict[str, str]) -> dict[str, list[str]]:
     return baselines
 
 
-MAIN_METRICS = (("auc", None), ("tpr", None), ("accuracy", "non-members"))
+MAIN_METRICS = ("auc", "tpr")
+MAIN_ACCURACY = ("accuracy", "non-members")
 MAX_ROWS = 12
+
+
+def _cells(pair, row) -> dict[str, str]:
+    first, second, difference, interval = _report.comparison.difference_cells(row)
+    return {
+        "model": pair.second,
+        "metric": _report.comparison.metric_name(pair, row),
+        "change": difference,
+        "95% CI": interval,
+        "evidence": _report.comparison.verdict(row),
+        "value": second,
+        "compared with": pair.first,
+        "its value": first,
+    }
 
 
 def _show(comparisons, verbose: bool) -> None:
 
-    rows = []
-    for pair in comparisons:
-        for row in pair.differences:
-            if not verbose and (row.metric, None) not in MAIN_METRICS and (row.metric, row.scope) not in MAIN_METRICS:
-                continue
-            first, second, difference, interval = _report.comparison.difference_cells(row)
-            rows.append(
-                {
-                    "model": pair.second,
-                    "metric": _report.comparison.metric_name(pair, row),
-                    "change": difference,
-                    "95% CI": interval,
-                    "evidence": _report.comparison.verdict(row),
-                    "value": second,
-                    "compared with": pair.first,
-                    "its value": first,
-                }
-            )
+    rows = [
+        _cells(pair, row)
+        for pair in comparisons
+        for row in pair.differences
+        if verbose or row.metric in MAIN_METRICS or (row.metric, row.scope) == MAIN_ACCURACY
+    ]
     printed = rows if verbose else rows[:MAX_ROWS]
     show_table(printed, drop=("its value", "value", "compared with"))
     if len(printed) < len(rows):
@@ -219,12 +221,10 @@ def index(folder, out, as_json):
     if as_json:
         print_json(_store.to_json(audit_index))
         return
-    counts = {
-        "Models": audit_index.models,
-        "Audits": audit_index.audits,
-        "Folders that cannot be read": audit_index.broken,
-    }
-    click.echo(" ".join(f"{name}: {len(rows)}." for name, rows in counts.items()))
+    click.echo(
+        f"Models: {len(audit_index.models)}. Audits: {len(audit_index.audits)}. "
+        f"Folders that cannot be read: {len(audit_index.broken)}."
+    )
     click.echo(f"Index: {_report.short_path(page)}")
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from guestlist import _audit, _store, _util, models
+from guestlist import _audit, _collect, _findings, _store, _util, models
 from guestlist.cli.common import (
     ATTACKS,
     INPUTS,
@@ -34,11 +34,7 @@ from guestlist.cli.common import (
 from guestlist.errors import FolderError
 
 if TYPE_CHECKING:
-    from guestlist._audit import References
     from guestlist._case import Cover
-    from guestlist._collect import Engine
-    from guestlist._findings import Results
-    from guestlist._store import Store
 
 
 @dataclass(frozen=True)
@@ -161,7 +157,7 @@ class RunOptions:
     Trusted types and pickles are never stored: the user has to allow them in every run.
     """
 
-    engine: Engine
+    engine: _collect.Engine
     trust: tuple[str, ...] = ()
     allow_pickle: bool = False
     quiet: bool = False
@@ -172,13 +168,21 @@ run_options = option_group(trust, allow_pickle, engine, address, jobs, quiet)
 
 def run_options_from(options: dict) -> RunOptions:
     """Build the run options from the command's options."""
-    chosen = build_engine(options["engine"], options["jobs"], options["address"])
-    return RunOptions(chosen, options["trust"], options["allow_pickle"], options["quiet"])
+    return RunOptions(
+        engine=build_engine(options["engine"], options["jobs"], options["address"]),
+        trust=options["trust"],
+        allow_pickle=options["allow_pickle"],
+        quiet=options["quiet"],
+    )
 
 
 def run_request(
-    request: Request, folder: Path, references: References | None, options: RunOptions, cover: Cover | None = None
-) -> Results:
+    request: Request,
+    folder: Path,
+    references: _audit.References | None,
+    options: RunOptions,
+    cover: Cover | None = None,
+) -> _findings.Results:
     """Run the audit that a request describes, in a folder that stores the request."""
     claimed = claim_from(request.claimed, request.delta, request.gaussian_noise)
     check_tables(request)
@@ -238,15 +242,14 @@ def _subject(request: Request, options: RunOptions) -> dict[str, Any]:
     if request.demo:
         return _audit.demo_inputs()
 
-    model = models.load_model(
-        request.model,
-        trust=options.trust,
-        allow_pickle=options.allow_pickle,
-        scale=request.scale,
-        classes=_labels(request.classes),
-    )
     return {
-        "model": model,
+        "model": models.load_model(
+            request.model,
+            trust=options.trust,
+            allow_pickle=options.allow_pickle,
+            scale=request.scale,
+            classes=_labels(request.classes),
+        ),
         "members": request.members,
         "nonmembers": request.nonmembers,
         "label": request.label,
@@ -261,7 +264,7 @@ def _labels(classes: tuple[str, ...]) -> list[str] | list[int] | None:
         return list(classes)
 
 
-def stored_request(store: Store, python_call: str) -> Request:
+def stored_request(store: _store.Store, python_call: str) -> Request:
     """Read the request that made an audit folder.
 
     Args:

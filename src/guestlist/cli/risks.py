@@ -131,18 +131,25 @@ def _as_json(listed, groups) -> None:
     """Print one table as a list, and two under their names."""
     tables = {}
     if listed is not None:
-        tables["members"] = json.loads(listed.to_json(orient="records"))
+        tables["members"] = _json_rows(listed)
     if groups is not None:
         tables["groups"] = _store.to_json(groups)
     print_json(tables if len(tables) > 1 else next(iter(tables.values())))
 
 
+def _json_rows(table) -> list[dict]:
+    """Return the rows of a table as JSON, in which NaN is null."""
+    return json.loads(table.to_json(orient="records"))
+
+
 def _show_members(listed, notes: list[str]) -> None:
     # Short heads: many columns must fit.
     short = listed.rename(columns=lambda name: name.removeprefix("risk_").removeprefix("group_"))
-    rows = short.to_dict("records")
     show_table(
-        [{name: f"{cell:.3g}" if isinstance(cell, float) else str(cell) for name, cell in row.items()} for row in rows]
+        [
+            {name: f"{cell:.3g}" if isinstance(cell, float) else str(cell) for name, cell in row.items()}
+            for row in short.to_dict("records")
+        ]
     )
     for note in notes:
         click.echo(single_line(note))
@@ -215,8 +222,7 @@ def forget(folder, ids, max_rows, as_json):
     significant = int(((pairs["p_adjusted"] <= 0.05) & (pairs["exposed"] > 0)).sum())
     top = pairs.head(max_rows)
     if as_json:
-        rows = json.loads(top.to_json(orient="records"))
-        print_json({"pairs": len(pairs), "sure": significant, "most": rows})
+        print_json({"pairs": len(pairs), "sure": significant, "most": _json_rows(top)})
         return
     click.echo(
         f"Evidence of more exposure in {significant} of {len(pairs)} pairs of a deleted and a remaining member (adjusted p-value "
@@ -270,20 +276,17 @@ def trees(model, members, label, id_, max_rows, out, trust, allow_pickle, as_jso
     if out is not None:
         check_table_path(out)
     fitted = models.load_model(model, trust=trust, allow_pickle=allow_pickle)
-    risks = leaf_risk(fitted, members, label=label, id=id_)
+    leaves = leaf_risk(fitted, members, label=label, id=id_)
     if out is not None:
-        write_table(out, risks)
-    top = risks.sort_values(["alone", "leaf_size"], ascending=[False, True], kind="stable").head(max_rows)
-    alone = int((risks["alone"] > 0.5).sum())
+        write_table(out, leaves)
+    top = leaves.sort_values(["alone", "leaf_size"], ascending=[False, True], kind="stable").head(max_rows)
+    alone = int((leaves["alone"] > 0.5).sum())
+    median_size = float(leaves["leaf_size"].median())
     if as_json:
-        rows = json.loads(top.to_json(orient="records"))
-        summary = {"members": len(risks), "alone": alone, "leaf_size": float(risks["leaf_size"].median())}
-        print_json({**summary, "most": rows})
+        print_json({"members": len(leaves), "alone": alone, "leaf_size": median_size, "most": _json_rows(top)})
         return
-    click.echo(f"{alone} of {len(risks)} members are alone in their leaf in more than half of the trees.")
-    click.echo(
-        f"Half of the members share their leaf, in the median tree, with {risks['leaf_size'].median() - 1:g} others or fewer."
-    )
+    click.echo(f"{alone} of {len(leaves)} members are alone in their leaf in more than half of the trees.")
+    click.echo(f"Half of the members share their leaf, in the median tree, with {median_size - 1:g} others or fewer.")
     show_table(
         [
             {"id": row.id, "label": row.label, "leaf size": f"{row.leaf_size:g}", "alone": f"{row.alone:.0%}"}

@@ -61,10 +61,9 @@ def _attacks() -> list[dict]:
 
 
 def _signals() -> list[dict]:
-    tables = {"classes": models.SIGNALS, "values": models.VALUE_SIGNALS}
     return [
         {"signal": name, "description": description, "outputs": outputs}
-        for outputs, table in tables.items()
+        for outputs, table in (("classes", models.SIGNALS), ("values", models.VALUE_SIGNALS))
         for name, description in table.items()
     ]
 

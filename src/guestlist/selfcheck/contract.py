@@ -278,19 +278,20 @@ def try_custom_attacks(
     *,
     unmade: bool = False,
 ) -> None:
-    """Run custom attacks on simulated signals of the same shape.
+    """Run the custom ones of some attacks on simulated signals of the same shape.
 
     Args:
-        attacks: Name to custom attack.
+        attacks: Name to attack.
         labels: (records,) Positions of the true classes.
         signals: Names of the target's signals; by default those of a classifier.
         population: (records,) True for records that are not evaluated.
         unmade: True if the audit has evidence that cannot be simulated, which an attack may read.
     """
     for name, attack in attacks.items():
-        view = _simulated_view(labels, references, signals, population)
+        if not attack.custom:
+            continue
         try:
-            scores = attack.score(view)
+            scores = attack.score(_simulated_view(labels, references, signals, population))
         except Exception as error:
             if unmade and isinstance(error, MissingEvidenceError):
                 continue

@@ -92,8 +92,7 @@ def scene(name: str, shift: float, *, records: int, models: int, seed: Seed) -> 
 def scene_of(simulated: SimulatedModels, together: np.ndarray | None = None, population: float = 0.0) -> Scene:
     """Take the first simulated model as the target, its members first."""
     not_evaluated = simulated.rng(99, 0).random(len(simulated.labels)) < population
-    rotation = as_rotation(simulated, together, not_evaluated if population else None)
-    view = rotation.facing(0)
+    view = as_rotation(simulated, together, not_evaluated if population else None).facing(0)
     order = np.argsort(~simulated.member[0], kind="stable")
     return Scene(
         view=view.take(order),

@@ -60,7 +60,9 @@ def exceeded_levels_sentence(results: Results) -> str:
         test.name: [level for level in test.levels if level.exceeds_nominal] for test in tests_with_levels(results)
     }
     worst = [
-        (name, max(levels, key=lambda level: level.fpr.low / level.alpha)) for name, levels in exceeded.items() if levels
+        (name, max(levels, key=lambda level: level.fpr.low / level.alpha))
+        for name, levels in exceeded.items()
+        if levels
     ]
     return prose("tests.exceeded", worst)
 
