@@ -1,6 +1,6 @@
 """One audit as data: the adversary's view, the truth and plain facts, and the cover of its report."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -104,6 +104,7 @@ def notes_of(about: About | None) -> dict[str, Any]:
 
 PRIOR = 0.5
 Finding = TypeVar("Finding")
+T = TypeVar("T")
 State = Literal["issue", "passed", "not run", "not applicable", "ignored"]
 CheckValue = int | float | str
 
@@ -306,6 +307,13 @@ class Case:
         return {}
 
 
+def with_progress(items: Collection[T], progress: "Progress | None") -> Iterable[T]:
+    """Return the items, wrapped by a progress function if there is one."""
+    if progress is None:
+        return items
+    return progress(items, total=len(items))
+
+
 def score(view: Signals, attacks: Mapping[str, Attack], progress: "Progress | None" = None) -> Scores:
     """Run the attacks on the adversary's view, with their hypothesis tests.
 
@@ -314,13 +322,10 @@ def score(view: Signals, attacks: Mapping[str, Attack], progress: "Progress | No
         attacks: name to attack.
         progress: wraps an iterable and takes ``total=``, as ``tqdm`` does.
     """
-    steps: Iterable[tuple[str, Attack]] = attacks.items()
-    if progress is not None:
-        steps = progress(steps, total=len(attacks))
     scores = {}
     p_values = {}
     with one_thread():  # identical results on any number of cores
-        for name, attack in steps:
+        for name, attack in with_progress(attacks.items(), progress):
             scores[name] = checked_scores(name, attack.score(view), view.labels.shape)
             if attack.p_value is not None:
                 p_values[name] = attack.p_value(view)

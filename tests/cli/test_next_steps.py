@@ -12,7 +12,8 @@ from click.testing import CliRunner
 from sklearn.tree import DecisionTreeClassifier
 
 import guestlist as gl
-from guestlist._report.next_steps import defence_step, next_steps
+from guestlist._report import prose
+from guestlist._report.next_steps import _commands, next_steps
 from guestlist._store import open_store
 from guestlist.cli import main
 
@@ -95,7 +96,8 @@ def test_the_demo_stores_its_model_and_records(folder, monkeypatch):
     assert len(result.splitlines()) <= 24  # a tree has two attackers; the network of the demo has one
     printed = pasted(result)
     advice = "guestlist defend audits/demo"
-    assert f"`{advice}`" in defence_step(gl.read_results("audits/demo"), Path("audits/demo"))
+    commands = _commands(gl.read_results("audits/demo"), Path("audits/demo"))
+    assert prose("next_steps.defences", **commands) == f"Test defences: `{advice}`"
     assert set(printed) <= {advice}  # with two references the leak may not be significant
     assert "Audits: " in run(advice)
     invoke("report", "audits/demo", "--features")

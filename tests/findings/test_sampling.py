@@ -9,11 +9,16 @@ from guestlist._case import Truth
 from guestlist._findings import attacks, exposure, headline
 from guestlist._findings.headline import Sampling, parts_of_records, sample, sampled_stand_ins, scores_part_by_part
 from guestlist._findings.records import record_table
-from guestlist._report.sections.facts import sampling_sentences
+from guestlist._report import sentences
 from guestlist.attacks import ATTACKS, score_every_target
 from guestlist.testing import case_of, evaluate_case, gaussian_simulation, noise_simulation
 
 NAMES = ("loss", "difficulty", "lira_bayes")
+
+
+def sampling_sentences(sampling):
+    """Return the sentences of the report on what used part of the records."""
+    return sentences("limits.sampling", sampling)
 
 
 @pytest.fixture

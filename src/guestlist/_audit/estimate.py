@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from inspect import signature
 from typing import Any
 
+from guestlist import _report  # its names are loaded when an estimate is printed
 from guestlist._audit import AuditConfig, Forecast, Times, audit, check_plan, choose_references
 from guestlist._collect import Inputs, SignalExtractor, existing_store, jobs_of, planned_split, prepare, query_target
-from guestlist._util import duration, number, stream
+from guestlist._util import number, stream
 from guestlist.evidence import EVIDENCE, default_plans, resume_plans
 from guestlist.models import as_target, numpy_defaults
 
@@ -59,37 +60,7 @@ class RuntimeEstimate:
         return self.queries + self.forecast.seconds + sum(self.evidence.values())
 
     def __str__(self) -> str:
-        lines = [
-            f"Estimated time: about {duration(self.seconds)}.",
-            f"  Queries of the model: {_seconds(self.queries)}",
-        ]
-        if self.references:
-            lines.append(f"  {self._references_text()}")
-        lines += [f"  Evidence {name}: {_seconds(seconds)}" for name, seconds in self.evidence.items()]
-        return "\n".join([*lines, f"  Evaluation: {_seconds(self.evaluation)}, from a benchmark"])
-
-    def _references_text(self) -> str:
-        if self.existing == self.references:
-            return f"{self.references} reference models: already in the folder"
-        schedule = "one at a time"
-        if self.forecast.jobs > 1:
-            schedule = f"{self.forecast.jobs} in parallel"
-        training = _seconds(self.forecast.seconds - self.evaluation)
-        each = f"{_seconds(self.seconds_per_model)} each, {schedule}"
-        if not self.existing:
-            return f"{self.references} reference models: {training} ({each})"
-        return f"{self.forecast.models} more reference models: {training} ({each}); the folder holds {self.existing}"
-
-
-def _seconds(seconds: float) -> str:
-    """Format a duration; short ones have two digits.
-
-    >>> _seconds(0.034), _seconds(40)
-    ('0.034 s', '40 s')
-    """
-    if seconds < 10:
-        return f"{seconds:.2g} s"
-    return duration(seconds)
+        return _report.render("estimate.txt", estimate=self)
 
 
 def estimate(

@@ -1,11 +1,11 @@
 """The findings of an audit, in order: a new one is a file, a field of ``Results`` and a row here."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
-from guestlist._case import Case, Scores
+from guestlist._case import Case, Scores, with_progress
 from guestlist._collect import Progress
 from guestlist._diagnostics import table
 from guestlist._findings import (
@@ -75,8 +75,5 @@ def find_all(
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Compute every finding of a scored case, by name."""
-    steps: Iterable[tuple[str, Callable[[Case], object]]] = findings.items()
-    if progress is not None:
-        steps = progress(steps, total=len(findings))
     with one_thread():  # identical results on any number of cores; more threads would not be faster
-        return {name: case.of(find) for name, find in steps}
+        return {name: case.of(find) for name, find in with_progress(findings.items(), progress)}

@@ -263,9 +263,7 @@ class ExperimentRuns:
     def measured(self, k: int, pool: Data) -> Mapping[str, float]:
         """Run once: draw members, train a model on them, and attack it."""
         repeat, number, arm = self.indices(k)
-        game = self.game
-        if arm == "iid":
-            game = replace(game, iid=True)
+        game = replace(self.game, iid=True) if arm == "iid" else self.game
         split = draw(game, pool, 1, _seed(self.seed, repeat))
         parts = self.game.parts(pool)
         rng = stream(self.seed, "experiment", repeat, 1)

@@ -587,9 +587,7 @@ def _run_baseline(inputs: Inputs, config: AuditConfig, store: Store) -> Baseline
     if inputs.drawn or not config.baseline:
         return None
     pool = inputs.pool
-    hidden: Sequence[str] = ()
-    if inputs.game is not None:
-        hidden = hidden_columns(inputs.game)
+    hidden = () if inputs.game is None else hidden_columns(inputs.game)
     with one_thread():  # identical results on any number of cores
         baseline = cached_baseline(
             store,

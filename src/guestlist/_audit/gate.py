@@ -301,9 +301,7 @@ def demands(results: AuditResults, judged: Judged, policy: Policy) -> tuple[Dema
     * ``model_free_baseline``: the audit includes the model-free baseline.
     """
     demanded = []
-    references = 0
-    if results.references:
-        references = results.references.count
+    references = results.references.count if results.references else 0
     headline = results.check(GL112)
     if GL112 not in policy.ignore and (headline is None or headline.state != "ignored"):
         highs = {outcome.name: upper_end(outcome.auc, ERROR / 2 / len(judged)) for outcome in judged}

@@ -1,6 +1,6 @@
 """Complete experiment: draw members, train the target and its references, and audit the target."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from guestlist._audit import REFERENCES, AuditConfig, References, collect_case, run_audit
-from guestlist._case import PRIOR, About, Case, Origin
+from guestlist._case import PRIOR, About, Case, Origin, with_progress
 from guestlist._collect import Engine, Inputs, Progress, repeated_ids, with_description
 from guestlist._findings import DELTA, Epsilon, Results, epsilon_bound
 from guestlist._store import to_json
@@ -260,12 +260,8 @@ def _losses(
     make: TargetMaker, seed: int, progress: Progress | None, train: Data, about: Data, models: int
 ) -> np.ndarray:
     """Return (models, records) losses, on some records, of models that are trained on others."""
-    numbers: Iterable[int] = range(models)
-    show = with_description(progress, "Choosing canaries")
-    if show is not None:
-        numbers = show(numbers, total=models)
     losses = []
-    for k in numbers:
+    for k in with_progress(range(models), with_description(progress, "Choosing canaries")):
         target = make(train, np.ones(len(train), dtype=bool), stream(seed, "canaries", 1 + k))
         pool = target.fitting(about, "data")
         labels = target.labels_of(pool.y)

@@ -23,6 +23,7 @@ from .document import Gated as Gated
 from .document import GateInput as GateInput
 from .document import Limit as Limit
 from .document import Measure as Measure
+from .document import MeasuredRate as MeasuredRate
 from .document import OpenCheck as OpenCheck
 from .document import Sizes as Sizes
 from .document import Verdict as Verdict

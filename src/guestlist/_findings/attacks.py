@@ -9,6 +9,7 @@ import numpy as np
 from guestlist._case import PRIOR, Case
 from guestlist._findings import (
     SIGNIFICANCE_LEVEL,
+    MeasuredRate,
     TestFamily,
     attack_p_values,
     headline,
@@ -48,12 +49,10 @@ _detectable_tpr = lru_cache(smallest_detectable_tpr)  # it is the same for every
 
 
 @dataclass(frozen=True)
-class Rate:
+class Rate(MeasuredRate):
     """TPR at a false-positive rate, and whether this number of non-members can resolve that rate.
 
     Attributes:
-        fpr: The false-positive rate.
-        tpr: The true-positive rate.
         ppv: Share of members among the flagged records if a share ``prior`` of the tested records are members.
         prior: Share of members among the tested records.
         resolution: Whether the number of non-members resolves the rate.
@@ -61,8 +60,6 @@ class Rate:
         p_value: Adjusted p-value of the TPR; None if it was not tested because the interval includes guessing.
     """
 
-    fpr: float
-    tpr: Estimate
     ppv: Estimate
     prior: float
     resolution: str
@@ -175,16 +172,18 @@ def find(case: Case) -> tuple[AttackResult, ...]:
         result = evaluate_attack(name, attack, scores[name], member, case.view, case.prior, case.persons, ranks)
         if name != first:
             # Simultaneous by Bonferroni: permuting labels cannot compare two attacks that both detect a leak.
-            difference = auc_difference(
-                scores[name],
-                scores[first],
-                member,
-                clusters=case.persons,
-                confidence=1 - SIGNIFICANCE_LEVEL / (len(scores) - 1),
-                placed_a=ranks,
-                placed_b=headline_ranks,
+            result = replace(
+                result,
+                beyond_headline=auc_difference(
+                    scores[name],
+                    scores[first],
+                    member,
+                    clusters=case.persons,
+                    confidence=1 - SIGNIFICANCE_LEVEL / (len(scores) - 1),
+                    placed_a=ranks,
+                    placed_b=headline_ranks,
+                ),
             )
-            result = replace(result, beyond_headline=difference)
         results.append(result)
     family = _test_family(results, scores, headline.headline_rows(case))
     p_values = attack_p_values(family, member, stream(case.setting.seed, "permutations"), case.persons)

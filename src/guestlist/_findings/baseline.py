@@ -6,7 +6,7 @@ import numpy as np
 
 from guestlist._baseline.regression import effective_share, odds
 from guestlist._case import Case
-from guestlist._findings import CHANCE, FPRS, headline
+from guestlist._findings import CHANCE, FPRS, MeasuredRate, headline
 from guestlist._kernels import optional_take, six_digits
 from guestlist.metrics import Estimate, auc, auc_gain_within_folds, roc_steps, tpr_at_fpr
 
@@ -62,11 +62,8 @@ UNSEEN = "no features"
 
 
 @dataclass(frozen=True)
-class AdjustedRate:
+class AdjustedRate(MeasuredRate):
     """TPR at a weighted false-positive rate."""
-
-    fpr: float
-    tpr: Estimate
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,12 @@ class Gated:
 
 @dataclass(frozen=True)
 class MeasuredRate:
-    """TPR of an attack at a false-positive rate."""
+    """TPR of an attack at a false-positive rate.
+
+    Attributes:
+        fpr: The false-positive rate.
+        tpr: The true-positive rate.
+    """
 
     fpr: float
     tpr: Estimate

@@ -40,21 +40,31 @@ LABEL = "label"
 
 
 @dataclass(frozen=True)
-class Slice:
-    """A part of the evaluated records.
+class RecordGroup:
+    """A group, pair of groups or class of the evaluated records.
 
-    Args:
+    Attributes:
         kind: ``group``, ``pair`` (of groups: records in both) or ``class``.
-        values: column to its value in this part.
-        members, nonmembers: numbers of records.
-        enough: whether it has enough members and non-members to be evaluated.
-        mask: (evaluated records,) true for its records.
+        values: Column to its value in this part.
+        members: Number of members.
+        nonmembers: Number of non-members.
     """
 
     kind: str
     values: Mapping[str, str]
     members: int
     nonmembers: int
+
+
+@dataclass(frozen=True)
+class Slice(RecordGroup):
+    """A part with its records.
+
+    Attributes:
+        enough: Whether it has enough members and non-members to be evaluated.
+        mask: (evaluated records,) True for its records.
+    """
+
     enough: bool
     mask: np.ndarray = field(repr=False, compare=False)
 
@@ -238,14 +248,10 @@ class MeanRisk:
 
 
 @dataclass(frozen=True)
-class GroupRisk:
+class GroupRisk(RecordGroup):
     """Risks of one group, pair of groups or class with enough members and non-members.
 
     Attributes:
-        kind: ``group``, ``pair`` or ``class``.
-        values: Column to value.
-        members: Number of members.
-        nonmembers: Number of non-members.
         accuracy: Balanced accuracy of the headline attack here, at a threshold fitted on the other half of all records.
         tpr: Its TPR where a share ``fpr`` of *these* non-members is flagged.
         tpr_at_common: Its TPR here, at the threshold where a share ``fpr`` of *all* non-members is flagged.
@@ -254,10 +260,6 @@ class GroupRisk:
         risks: One entry per risk.
     """
 
-    kind: str
-    values: Mapping[str, str]
-    members: int
-    nonmembers: int
     accuracy: Estimate
     tpr: Estimate
     tpr_at_common: Estimate
@@ -267,13 +269,8 @@ class GroupRisk:
 
 
 @dataclass(frozen=True)
-class TooSmall:
+class TooSmall(RecordGroup):
     """A group, pair of groups or class that is not evaluated: it has too few members or too few non-members."""
-
-    kind: str
-    values: Mapping[str, str]
-    members: int
-    nonmembers: int
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from .comparison import comparison_page as comparison_page
 from .diagnostics import sentence as sentence
 from .experiment import answer as answer
 from .experiment import experiment_page as experiment_page
-from .experiment import game_description as game_description
 from .exports import EXPORTS as EXPORTS
 from .exports import SCHEMA_ID as SCHEMA_ID
 from .exports import latex as latex

@@ -16,7 +16,7 @@ from guestlist._report import (
     render_page,
     sanitize_value,
 )
-from guestlist._util import decimal, interval, percent
+from guestlist._util import decimal, percent
 from guestlist.metrics import Estimate
 
 METRICS = {
@@ -51,16 +51,6 @@ def verdict(row: Difference) -> str:
     if row.difference.value > 0:
         return "higher"
     return "lower"
-
-
-def difference_cells(row: Difference) -> tuple[str, str, str, str]:
-    """Return the first value, the second, their difference, and its interval."""
-    return (
-        decimal(row.first.value),
-        decimal(row.second.value),
-        decimal(row.difference.value),
-        interval(row.difference),
-    )
 
 
 def difference_sentence(pair: Comparison) -> str:
@@ -157,8 +147,7 @@ def _points(audits: list[tuple[AuditMetrics, Estimate]], metric: str, title: str
 
 def _pairs(comparisons: Comparisons) -> Section:
     tables = [
-        (pair, [(metric_name(pair, row), difference_cells(row), verdict(row)) for row in pair.differences])
-        for pair in comparisons.pairs
+        (pair, [(metric_name(pair, row), row, verdict(row)) for row in pair.differences]) for pair in comparisons.pairs
     ]
     return fill_section("pairs", "Pair by pair", "comparison/pairs.html", tables=tables, together=TOGETHER, prose=prose)
 

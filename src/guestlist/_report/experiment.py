@@ -47,20 +47,12 @@ def experiment_page(experiment: Experiment) -> str:
     cover = None if experiment.cover is None else sanitize_value(Cover, experiment.cover)
     return render_page(
         "Dependent records:",
-        game_description(experiment),
+        prose("experiment.game", experiment.game),
         sections,
         made_from="experiment.json",
         cover=cover,
         what="Game",
     )
-
-
-def game_description(experiment: Experiment) -> str:
-    """Return the name and the options of the game, without options that are not set."""
-    options = (
-        (name, value) for name, value in experiment.game.items() if name not in ("name", "iid") and value is not None
-    )
-    return f"{experiment.game['name']} ({', '.join(f'{name} {value}' for name, value in options)})"
 
 
 def attack_name(experiment: Experiment, attack: str) -> str:

@@ -49,7 +49,6 @@ def _document(template: str, results: Results) -> str:
         lists=lists,
         question=wording.question(results),
         model_name=model_name(results),
-        cover_lines=wording.cover_lines(results),
         answers=verdict_texts(results),
         headline_names=headline_names(results),
         claim=" ".join(claim_sentences(results)),
@@ -117,27 +116,17 @@ LATEX_ESCAPES = {
 def latex(results: Results) -> str:
     """Return one row per attack with AUC and TPR and their 95% confidence intervals; the headline attacks first, in bold."""
     results = sanitize_results(results)
-    first = headline_names(results)
-    outcomes = sorted(results.outcomes or (), key=lambda outcome: outcome.name not in first)
-    rates = [rate for outcome in (results.outcomes or ())[:1] for rate in outcome.rates]
-    rows = [["Attack", "AUC", *(f"TPR at {100 * rate.fpr:g}\\% FPR" for rate in rates)]]
-    for outcome in outcomes:
-        name = escape_latex(outcome.name)
-        if outcome.name in first:
-            name = rf"\textbf{{{name}}}"
-        rows.append([name, *map(_latex_estimate, (outcome.auc, *(rate.tpr for rate in outcome.rates)))])
-    head, *body = (" & ".join(cells) + r" \\" for cells in rows)
-    lines = [
-        r"% needs \usepackage{booktabs}",
-        rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}",
-        r"\toprule",
-        head,
-        r"\midrule",
-        *body,
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    return "\n".join(lines) + "\n"
+    headlines = headline_names(results)
+    outcomes = results.outcomes or ()
+    text = render(
+        "latex.txt",
+        outcomes=sorted(outcomes, key=lambda outcome: outcome.name not in headlines),
+        rates=outcomes[0].rates if outcomes else (),
+        headlines=headlines,
+        escaped=escape_latex,
+        estimate=_latex_estimate,
+    )
+    return f"{text}\n"
 
 
 def _latex_estimate(estimate: Estimate) -> str:

@@ -19,6 +19,7 @@ from guestlist._report import (
     first_screen_section,
     render,
     sanitize_results,
+    sentences,
     wording,
 )
 from guestlist._report.sections import (
@@ -75,7 +76,7 @@ def report_page(results: Results, sections: Sections = SECTIONS) -> str:
         _rendered(results, sections),
         made_from="results.json",
         cover=results.cover,
-        meta=wording.meta_texts(results),
+        meta=sentences("audit.meta", results.provenance),
     )
 
 
@@ -186,9 +187,9 @@ def with_features(results: Results, members: Data) -> Results:
     missing = listed - set(rows_per_id)
     ambiguous = {id for id in listed if rows_per_id[id] > 1}
     if missing or ambiguous:
-        problem = f"{len(ambiguous)} belong to several records"
-        if missing:
-            problem = f"{len(missing)} are not in these records"
+        problem = (
+            f"{len(missing)} are not in these records" if missing else f"{len(ambiguous)} belong to several records"
+        )
         raise InputError(
             f"Features are looked up by id, and of {len(listed)} listed ids {problem}. Pass the members of the audit with "
             "the same id column."

@@ -85,9 +85,7 @@ def attack_severity(results: Results, attack: AttackResult) -> str:
 
 def _leak_severity(attack: AttackResult) -> str:
     rate = identifying_rate(attack)
-    ratio = 0.0
-    if rate is not None:
-        ratio = rate.tpr.low / rate.fpr
+    ratio = rate.tpr.low / rate.fpr if rate else 0.0  # times guessing
     if ratio >= HIGH_RATIO:
         return HIGH
     if ratio >= MODERATE_RATIO or (attack.ranks_above and attack.auc.low >= MODERATE_AUC):

@@ -175,4 +175,5 @@ def fill_section(
         content: Values of the template.
     """
     charts = charts or {}
-    return Section(id, title, fill_template(template, charts=charts, **content), charts, css_class, appendix)
+    body = fill_template(template, charts=charts, **content)
+    return Section(id, title, body, charts=charts, css_class=css_class, appendix=appendix)

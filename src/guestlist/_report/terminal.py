@@ -80,7 +80,7 @@ def _main_parts(results: Results, width: int) -> list[str]:
 def _all_parts(results: Results, width: int) -> list[str]:
     attackers = first_screen(results, results.folder).attackers
     return [
-        "\n".join(_filled(line, width) for line in wording.cover_lines(results)),
+        "\n".join(_filled(line, width) for line in sentences("audit.cover", results.cover)),
         wording.question(results),
         *(f"[{row.severity}] {text}" for row, text in zip(attackers, verdict_texts(results), strict=True)),
         _section("Before you rely on it", [row.text for row in diagnostics.caveats(results)], width),

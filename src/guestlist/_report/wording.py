@@ -26,29 +26,9 @@ def model_name(results: "Results") -> str:
     return (results.subject and results.subject.name) or "the model"
 
 
-def meta_texts(results: "Results") -> list[str]:
-    """Return the date, fingerprints and version of an audit, for the head of a page."""
-    provenance = results.provenance
-    if provenance is None:
-        return []
-    prints = provenance.fingerprints
-    texts = [provenance.date] if provenance.date else []
-    texts += [f"{name} {prints[name][:7]}" for name in ("recipe", "data") if name in prints]
-    if "guestlist" in provenance.versions:
-        texts.append(f"guestlist {provenance.versions['guestlist']}")
-    return texts
-
-
 def attack_title(attack: "AttackResult") -> str:
     """Return the display name of an attack; its name if it is user-defined."""
     return attack.title or attack.name
-
-
-def cover_lines(results: "Results") -> list[str]:
-    """Return the owner's statements on the cover, a line each."""
-    if results.cover is None:
-        return []
-    return [f"{name.capitalize()}: {text}" for name, text in results.cover.entries().items()]
 
 
 def headline_attack(results: "Results") -> "AttackResult | None":

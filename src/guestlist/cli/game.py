@@ -231,7 +231,7 @@ def _play(game, *, data, label, drop, out, seed, jobs, engine, address, quiet, v
     if as_json:
         print_json(result.to_dict())
         return
-    click.echo(single_line(_report.game_description(result)))
+    click.echo(single_line(_report.prose("experiment.game", result.game)))
     for text in _report.answer(result):
         click.echo(single_line(text))
     if verbose:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from guestlist import _audit, _findings, _report, _store
-from guestlist._util import close_matches, single_line
+from guestlist._util import close_matches, decimal, interval, single_line
 from guestlist.cli.common import (
     ATTACKS,
     FILE,
@@ -165,16 +165,15 @@ MAX_ROWS = 12
 
 
 def _cells(pair, row) -> dict[str, str]:
-    first, second, difference, interval = _report.comparison.difference_cells(row)
     return {
         "model": pair.second,
         "metric": _report.comparison.metric_name(pair, row),
-        "change": difference,
-        "95% CI": interval,
+        "change": decimal(row.difference.value),
+        "95% CI": interval(row.difference),
         "evidence": _report.comparison.verdict(row),
-        "value": second,
+        "value": decimal(row.second.value),
         "compared with": pair.first,
-        "its value": first,
+        "its value": decimal(row.first.value),
     }
 
 

@@ -1,12 +1,13 @@
 """The contract of attacks and intervals, tested on simulations."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
 from scipy.special import log_softmax
 
+from guestlist._case import with_progress
 from guestlist._util import number, reason
 from guestlist._views import FullAnswersView, Signals
 from guestlist.attacks import ATTACKS, Attack, checked_scores, select_attacks
@@ -183,10 +184,8 @@ def selftest(
     checks = check_attacks(chosen, max(4, round(SIMULATIONS * scale)), seed, progress)
     if not intervals:
         return SelfTest(checks, ())
-    names: Iterable[str] = list(interval_simulations())
-    if progress:
-        names = progress(names, total=len(interval_simulations()))
     repeats = max(20, round(REPEATS * scale))
+    names = with_progress(interval_simulations(), progress)
     return SelfTest(checks, tuple(coverage(name, repeats=repeats, seed=seed) for name in names))
 
 
@@ -229,7 +228,7 @@ def check_attacks(
     few = max(4, round(simulations * LEARNED))
     limits = {name: few if attack.learns else simulations for name, attack in attacks.items()}
     runs = [(trial, index) for trial in TRIALS.values() for index in range(trial.simulations(simulations))]
-    for trial, index in progress(runs, total=len(runs)) if progress else runs:
+    for trial, index in with_progress(runs, progress):
         # Attacks that learn take only the first few simulations, since fitting takes seconds.
         able = [name for name in attacks if name not in broken and index < trial.simulations(limits[name])]
         able = [name for name in able if trial.learners or not attacks[name].learns]

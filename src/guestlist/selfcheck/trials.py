@@ -184,8 +184,8 @@ def _among_ordinary(traits: AttackTraits, case: Memorising) -> dict[str, float]:
 
 
 def _at_the_top(traits: AttackTraits, case: Memorising) -> dict[str, float]:
-    targets = zip(_scores(traits.attack, case.rotation), case.rotation.member, strict=False)
-    return {"top": float(np.mean([_members_at_top(*target) for target in targets]))}
+    scores = _scores(traits.attack, case.rotation)
+    return {"top": float(np.mean(list(map(_members_at_top, scores, case.rotation.member))))}
 
 
 def _members_at_top(scores: np.ndarray, member: np.ndarray) -> float:
@@ -207,7 +207,7 @@ def _members_at_top(scores: np.ndarray, member: np.ndarray) -> float:
 
 def _not_a_half(where: str, noise: Mean, traits: AttackTraits) -> str | None:
     if np.isnan(noise.value):
-        return f"has no AUC in some world{where}: all scores of a target, or of its members, are missing"
+        return f"has no AUC in some simulations{where}: all scores of a target, or of its members, are missing"
     if abs(noise.value - 0.5) > noise.doubt:
         return f"scores an AUC of {noise.value:.3f} where nothing leaks{where}"
     return None
@@ -293,8 +293,9 @@ def _known_in(name: str) -> AttackTrial:
         f"{metric}, easy": partial(_below, 0.5, FALLS_WITH_MEMBERSHIP, where=f" among easy records{where}"),
     }
     if metric == RARE_CLASSES:
-        rarest = partial(_below, FEW_FLOOR, BELOW_COMPARATOR, where=" among the records of the rarest class")
-        problems[f"{metric}, rarest class"] = rarest
+        problems[f"{metric}, rarest class"] = partial(
+            _below, FEW_FLOOR, BELOW_COMPARATOR, where=" among the records of the rarest class"
+        )
     return AttackTrial(
         make=lambda seed: scene(name, SHIFT, records=1000, models=17, seed=seed),
         simulations=_fraction(8, 16),

@@ -7,12 +7,6 @@ from guestlist._diagnostics.inputs import chance_sentence, inputs_text, split_ad
 from guestlist._findings import CHANCE, FEWEST, AttackResult, Results
 from guestlist._report import Section, fill_section, prose, sentences, wording
 
-NOT_TESTED = (
-    "Not tested. The audit did not compare the two sets without the model, so a difference between them may explain the "
-    "result."
-)
-DRAWN = "Members were drawn at random from one set of records, so the two sets differ only by chance."
-
 
 def baseline_section(results: Results) -> Section:
     """Render the model-free baseline, or report that the cause was not tested."""
@@ -20,7 +14,7 @@ def baseline_section(results: Results) -> Section:
         "baseline",
         "Is the model the cause?",
         "blind.html",
-        verdict=baseline_sentence(results) or (DRAWN if drawn_at_random(results) else NOT_TESTED),
+        verdict=baseline_sentence(results) or prose("baseline.not_tested", drawn_at_random(results)),
         gain=prose("baseline.gain", results.gain_over_baseline),
         weighted=weighted_sentence(results),
         attack=wording.headline_attack(results),
@@ -36,16 +30,12 @@ def drawn_at_random(results: Results) -> bool:
 
 def baseline_sentence(results: Results) -> str:
     """Report how well members are distinguished without the model, and what could have been detected; empty if not tested."""
-    if results.baseline is None:
-        return ""
-    return prose("baseline.test", results.baseline, inputs_text(results.baseline.inputs))
+    return prose("baseline.test", results.baseline, inputs_text)
 
 
 def weighted_sentence(results: Results) -> str:
     """Report the headline attack with weighted non-members, or why there is no number; empty without a baseline."""
-    if results.adjusted is None or wording.headline_attack(results) is None:
-        return ""
-    return prose("baseline.weighted", results.adjusted, FEWEST)
+    return prose("baseline.weighted", results, FEWEST)
 
 
 def baseline_verdict(results: Results, baseline: Baseline, attack: AttackResult) -> list[str]:

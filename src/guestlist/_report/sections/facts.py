@@ -1,6 +1,6 @@
 """Sections with facts: attacker and provenance, limits, diagnostics, the gate and terms."""
 
-from guestlist._findings import Results, Sampling
+from guestlist._findings import Results
 from guestlist._report import (
     RULE_NOTE,
     RULES,
@@ -12,84 +12,29 @@ from guestlist._report import (
     sentences,
     wording,
 )
-from guestlist._util import compact, count
-from guestlist.evidence import MODEL_FILE, QUERIES
 from guestlist.metrics import records_needed
 
 
 def detection_limits(results: Results) -> list[str]:
-    """Return the detection limits, a sentence for each."""
-    attack = wording.headline_attack(results)
-    if attack is None or results.subject is None:
-        return []
-    return [
-        *sentences("limits.detection", attack, results.subject, records_needed),
-        *sampling_sentences(results.sampling),
-    ]
-
-
-def sampling_sentences(sampling: Sampling | None) -> list[str]:
-    """Report which steps used a sample of the records or an approximation."""
-    if sampling is None:
-        return []
-    return sentences("limits.sampling", sampling)
-
-
-LEARNS = "Whether a person's record was in the training set."
-DOES_NOT_LEARN = "The content of the record. Attacks that infer attributes or reconstruct records were not tested."
-ACCESS = {
-    QUERIES: "Queries to the model for the record in question, with its label.",
-    MODEL_FILE: "The model file itself.",
-}
+    """Return the detection limits, and the steps that used a sample or an approximation, a sentence for each."""
+    return sentences("limits.detection", results, records_needed)
 
 
 def facts_section(results: Results) -> Section:
     """Render the attacker, their inputs and knowledge, and the basis of the audit."""
     return fill_section(
-        "facts", "Audit facts", "facts.html", facts=audit_facts(results), provenance=provenance_facts(results)
+        "facts",
+        "Audit facts",
+        "facts.html",
+        results=results,
+        name=wording.model_name(results),
+        querier=wording.QUERIER,
+        file_holder=wording.FILE_HOLDER,
+        basis=prose("audit.basis", results),
+        fit=prose("audit.fit", results.subject),
+        attacker=prose("audit.attacker", results.training),
+        guarantee=prose("audit.guarantee", results.training),
     )
-
-
-def audit_facts(results: Results) -> dict[str, str]:
-    """Return the facts box, a short text by heading."""
-    attack = wording.headline_attack(results)
-    two = wording.file_holder_attack(results) is not None
-    facts = {
-        "Attacker": "; ".join([wording.QUERIER, wording.FILE_HOLDER][: 1 + two]),
-        "Access": " ".join([ACCESS[QUERIES], ACCESS[MODEL_FILE]][: 1 + two]),
-        "Learns": LEARNS,
-        "Does not learn": DOES_NOT_LEARN,
-        "Attack": wording.attack_title(attack) if attack else "",
-        "Data": prose("audit.basis", results),
-        "Model": prose("audit.fit", results.subject),
-    }
-    return {heading: text for heading, text in facts.items() if text}
-
-
-def provenance_facts(results: Results) -> dict[str, str]:
-    """Return the inputs that determine the numbers, a text by heading."""
-    subject = results.subject
-    references = results.references
-    training = results.training
-    provenance = results.provenance
-    facts = {"Model": wording.model_name(results)}
-    if subject is not None:
-        facts["Task"] = f"{count(subject.classes)} classes" if subject.classes else "regression"
-        if subject.population:
-            facts["Population"] = f"{count(subject.population)} records for reference models only"
-    if references is not None:
-        facts["References"] = f"inclusion probability {compact(references.rate)}, seed {references.seed}"
-    if training is not None:
-        details = (training.recipe, prose("audit.attacker", training), prose("audit.guarantee", training))
-        facts["Training"] = "; ".join(filter(None, details))
-    if provenance is not None:
-        facts |= {name.capitalize(): value for name, value in sorted(provenance.fingerprints.items()) if name != "seed"}
-        facts["Versions"] = ", ".join(f"{name} {value}" for name, value in sorted(provenance.versions.items()))
-        facts["Date"] = provenance.date
-    if results.gate is not None and results.gate.sha256 is not None:
-        facts["Policy"] = results.gate.sha256
-    facts["Format"] = f"results.json, format {results.format}"
-    return {heading: text for heading, text in facts.items() if text}
 
 
 def reading_section(results: Results) -> Section:
