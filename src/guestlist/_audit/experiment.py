@@ -211,8 +211,8 @@ def run_experiment(game: Mixture, data, setting: ExperimentSetting, config: Audi
         work = ExperimentRuns(game=played, setting=setting, recipes=recipes, folder=path, seed=config.seed)
         missing = [k for k in range(work.count) if not work.path(k).exists()]
         run_all(work, missing, pool, path, engine=config.engine, progress=config.progress)
-        summary = summarise_runs(options_of(game), setting, [work.read(k) for k in range(work.count)])
-        summary = replace(summary, cover=cover)
+        runs = [work.read(k) for k in range(work.count)]
+        summary = replace(summarise_runs(options_of(game), setting, runs), cover=cover)
         write_json(path / "experiment.json", summary.to_dict())
         return summary
 

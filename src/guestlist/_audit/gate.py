@@ -307,22 +307,46 @@ def demands(results: AuditResults, judged: Judged, policy: Policy) -> tuple[Dema
         highs = {outcome.name: upper_end(outcome.auc, ERROR / 2 / len(judged)) for outcome in judged}
         lowest = min(judged, key=lambda outcome: np.nan_to_num(highs[outcome.name], nan=np.inf))
         high = highs[lowest.name]
-        values = {"attack": lowest.name, "auc": lowest.auc.value, "high": high}
-        demanded.append(Demand("sides", not high < CHANCE, values))
+        demanded.append(
+            Demand(
+                code="sides",
+                passed=not high < CHANCE,
+                values={"attack": lowest.name, "auc": lowest.auc.value, "high": high},
+            )
+        )
     if not policy.without_references:
-        values = {"references": references, "judged": len(judged)}
-        demanded.append(Demand("comparison", any(compares(outcome.name) for outcome in judged), values))
+        demanded.append(
+            Demand(
+                code="comparison",
+                passed=any(compares(outcome.name) for outcome in judged),
+                values={"references": references, "judged": len(judged)},
+            )
+        )
     if policy.attacks:
         ran = [outcome.name for outcome in results.outcomes or ()]
         missing = [name for name in policy.attacks if name not in ran]
         demanded.append(Demand("attacks", not missing, {"missing": ", ".join(missing), "ran": ", ".join(ran)}))
     if policy.least_records:
         subject = results.subject or Sizes(0, 0)
-        values = {"least": policy.least_records, "members": subject.members, "nonmembers": subject.nonmembers}
-        demanded.append(Demand("records", min(subject.members, subject.nonmembers) >= policy.least_records, values))
+        demanded.append(
+            Demand(
+                code="records",
+                passed=min(subject.members, subject.nonmembers) >= policy.least_records,
+                values={
+                    "least": policy.least_records,
+                    "members": subject.members,
+                    "nonmembers": subject.nonmembers,
+                },
+            )
+        )
     if policy.least_references:
-        values = {"least": policy.least_references, "references": references}
-        demanded.append(Demand("references", references >= policy.least_references, values))
+        demanded.append(
+            Demand(
+                code="references",
+                passed=references >= policy.least_references,
+                values={"least": policy.least_references, "references": references},
+            )
+        )
     if policy.model_free_baseline == REQUIRED:
         demanded.append(Demand("model_free_baseline", results.baseline is not None, {}))
     return tuple(demanded)

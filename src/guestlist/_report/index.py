@@ -113,7 +113,8 @@ def read_index(folder: str | Path) -> AuditIndex:
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}. Pass the folder that holds your audit folders.")
     folders = {path.parent for name in ("results.json", "manifest.json") for path in folder.rglob(name)}
-    audits, broken = [], []
+    audits = []
+    broken = []
     for path in sorted(folders):
         relative = path.relative_to(folder).as_posix()
         try:
