@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 ORDER = ("issue", "ignored", "not run", "not applicable", "passed")  # issues first; collapsed diagnostics last
 REPORTED = ("issue", "ignored")
-IGNORED = "ignored, as asked"
+IGNORED = "ignored on request"
 
 
 @dataclass(frozen=True)

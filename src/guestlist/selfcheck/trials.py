@@ -58,12 +58,12 @@ class Mean:
 
     value: float
     error: float
-    worlds: int
+    simulations: int
 
     @property
     def doubt(self) -> float:
         """Largest deviation due to sampling, from Student's t because the error is estimated."""
-        return float(stdtrit(self.worlds - 1, 1 - CHANCE / 2)) * self.error
+        return float(stdtrit(self.simulations - 1, 1 - CHANCE / 2)) * self.error
 
 
 Problem = Callable[[Mean, AttackTraits], str | None]
