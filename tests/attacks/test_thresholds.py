@@ -83,13 +83,9 @@ def test_the_optimal_threshold_is_labelled_and_never_the_headline(tree, blobs):
 
 
 @pytest.mark.parametrize("digits", [np.float64, np.float32])
-@pytest.mark.parametrize("some", [2**20, 1])  # values that tell where the buckets lie
 @pytest.mark.parametrize("kind", ["smooth", "lumps", "infinite"])
 @pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 30), marks=pytest.mark.long)], ids=repr)
-def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypatch, kind, some, digits, seeds):
-    """Buckets against one sort of everything."""
-    monkeypatch.setattr("guestlist._kernels.thresholds.MANY", 0)
-    monkeypatch.setattr("guestlist._kernels.compiled_thresholds.SOME", some)
+def test_the_best_thresholds_of_groups_are_those_of_each_group(kind, digits, seeds):
     for seed in seeds:
         rng = np.random.default_rng(seed)
         member = rng.random((4, 60)) < 0.5
@@ -106,8 +102,7 @@ def test_the_best_threshold_of_very_many_points_is_that_of_all_at_once(monkeypat
             assert thresholds.tolist() == every
 
 
-def test_very_many_points_of_one_kind_have_no_threshold(monkeypatch):
-    monkeypatch.setattr("guestlist._kernels.thresholds.MANY", 0)
+def test_a_group_of_members_only_or_without_points_has_no_threshold():
     everyone = np.ones((2, 5), dtype=bool)
     everyone[:, 2] = False
     thresholds = group_thresholds(np.ones((2, 5)), everyone, np.array([0, 0, 1, 1, 3]), 4, 1)
@@ -115,11 +110,7 @@ def test_very_many_points_of_one_kind_have_no_threshold(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("many", [2**19, 0])  # points that are sorted; more are counted in buckets
-@pytest.mark.parametrize("few", [50, 0])  # groups that buckets tell apart
-def test_thresholds_of_classes_are_those_of_each(monkeypatch, kind, many, few):
-    monkeypatch.setattr("guestlist._kernels.thresholds.MANY", many)
-    monkeypatch.setattr("guestlist._kernels.thresholds.FEW_GROUPS", few)
+def test_thresholds_of_classes_are_those_of_each(kind):
     rng = np.random.default_rng(9)
     labels = rng.integers(-1, 40, 300)
     for digits in (1, 8):

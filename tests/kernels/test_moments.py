@@ -40,6 +40,17 @@ def test_all_targets_at_once_equal_a_loop(kind, together):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_blocks_of_records_give_the_same_bits(kind, monkeypatch):
+    values = _values(kind, records=13)
+    mask = (np.random.default_rng(0).random(values.shape) < 0.5) & ~np.isnan(values)
+    at_once = leave_block_out_moments(values, mask)
+    monkeypatch.setattr("guestlist._kernels.moments.RECORDS_PER_BLOCK", 4)
+    in_blocks = leave_block_out_moments(values, mask)
+    for name in ("count", "mean", "squares"):
+        np.testing.assert_array_equal(getattr(in_blocks, name), getattr(at_once, name))
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_one_target_equals_a_loop(kind):
     values = _values(kind)
     mask = (np.random.default_rng(0).random(values.shape) < 0.5) & ~np.isnan(values)

@@ -21,8 +21,9 @@ def slowly(target, scores, member):
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-@pytest.mark.parametrize("records", [1, 700])  # more than are worked on at once
-def test_against_a_loop(kind, records):
+@pytest.mark.parametrize("records", [1, 641, 700])
+def test_against_a_loop(kind, records, monkeypatch):
+    monkeypatch.setattr("guestlist._kernels.moments.RECORDS_PER_BLOCK", 64)
     rng = np.random.default_rng(records)
     scores = rng.normal(size=(9, records)).round(1).astype(kind)
     scores[rng.random(scores.shape) < 0.1] = np.nan

@@ -1,8 +1,8 @@
 import numpy as np
 
 import oracles
-from guestlist._kernels import aucs
-from guestlist._kernels.ranks import ecdf_counts
+from guestlist._kernels import aucs, flag_counts
+from guestlist._kernels.ranks import ecdf_counts, ecdf_counts_of_others
 from guestlist.metrics import auc
 
 
@@ -33,3 +33,30 @@ def test_counts_among_a_row_equal_a_loop():
         for i in np.flatnonzero(~np.isnan(row)):
             expected = (row[some] < row[i]).sum(), (row[some] <= row[i]).sum(), some.sum()
             assert tuple(counts[:, i]) == expected
+
+
+def test_counts_among_models_of_other_blocks_equal_a_loop():
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 6, (5, 20)).astype(float)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    mask = (rng.random(values.shape) < 0.6) & ~np.isnan(values)
+    block = np.array([0, 1, 1, 2, 0])
+    computed = ecdf_counts_of_others(values, mask, block)
+    for k, i in np.argwhere(~np.isnan(values)):
+        others = values[mask & (block != block[k])[:, None]]
+        expected = (others < values[k, i]).sum(), (others <= values[k, i]).sum(), len(others)
+        assert tuple(computed[:, k, i]) == expected
+
+
+def test_numbers_of_flags_equal_a_loop():
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=(5, 20)).round(1)
+    scores[rng.random(scores.shape) < 0.2] = np.nan
+    member = rng.random(scores.shape) < 0.5
+    thresholds = np.array([0.1, 0.0, np.nan, -1.0, np.inf])
+    expected = np.zeros((4, 20), dtype=int)
+    for k, i in np.argwhere(~np.isnan(scores)):
+        row = 2 * int(member[k, i])
+        expected[row, i] += scores[k, i] >= thresholds[k]
+        expected[row + 1, i] += 1
+    np.testing.assert_array_equal(flag_counts(scores, member, thresholds), expected)

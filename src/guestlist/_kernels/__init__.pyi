@@ -1,4 +1,3 @@
-from .compiled_ranks import fill_placements as fill_placements
 from .moments import InOutMoments as InOutMoments
 from .moments import Moments as Moments
 from .moments import count_and_range as count_and_range
@@ -27,7 +26,7 @@ from .ranks import class_ecdf_of_others as class_ecdf_of_others
 from .ranks import frozen_take as frozen_take
 from .ranks import leave_block_out_share_above as leave_block_out_share_above
 from .ranks import share_above as share_above
-from .ranks import tie_ends as tie_ends
+from .ranks import tie_runs as tie_runs
 from .samples import SMALLEST_PROBABILITY as SMALLEST_PROBABILITY
 from .samples import as_slice as as_slice
 from .samples import cluster_codes as cluster_codes

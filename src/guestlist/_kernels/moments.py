@@ -1,7 +1,7 @@
 """Count, mean and variance of model outputs per record, flags and bins, statistics over OUT models, and leverage."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -11,6 +11,7 @@ import numpy as np
 from guestlist._kernels.samples import MANY_CELLS
 
 MANY_TAILS = 2**19  # With fewer values NumPy takes less time than loading the compiled loop.
+RECORDS_PER_BLOCK = 2**12  # The values of some models for these records fit in the cache.
 _HALF_LOG_PI = 0.5 * math.log(math.pi)
 _LOG_2 = math.log(2)
 _LARGE = 1e100
@@ -113,33 +114,33 @@ def leave_block_out_moments(values: np.ndarray, mask: np.ndarray, together: np.n
     else:
         blocks = np.unique(together, return_inverse=True)[1]
     order = np.argsort(blocks, kind="stable")
-    if values.size <= MANY_CELLS:
-        return _leave_block_out_moments(values, mask, order, blocks)
+    models_of_block = np.split(order, np.flatnonzero(np.diff(blocks[order])) + 1)
     result = Moments(*(np.empty(values.shape) for _ in range(3)))
-    _compiled().fill_leave_block_out_moments(values, mask, order, blocks, result.count, result.mean, result.squares)
+    for records in _record_blocks(values.shape[1]):
+        part = Moments(result.count[:, records], result.mean[:, records], result.squares[:, records])
+        _fill_leave_block_out_moments(part, values[:, records], mask[:, records], models_of_block)
     return result
 
 
-def _leave_block_out_moments(values: np.ndarray, mask: np.ndarray, order: np.ndarray, blocks: np.ndarray) -> Moments:
-    """Compute the same in NumPy, with the operations of the compiled loop in the same order.
+def _record_blocks(records: int) -> list[slice]:
+    """Return slices that cover all records, one of them if there are none."""
+    return [slice(start, start + RECORDS_PER_BLOCK) for start in range(0, max(records, 1), RECORDS_PER_BLOCK)]
 
-    Args:
-        values, mask: (models, records) Values, and which of them count.
-        order: (models,) Models, block by block.
-        blocks: (models,) Block number of each model.
-    """
-    result = Moments(*(np.empty(values.shape) for _ in range(3)))
-    members = np.split(order, np.flatnonzero(np.diff(blocks[order])) + 1)
+
+def _fill_leave_block_out_moments(
+    result: Moments, values: np.ndarray, mask: np.ndarray, models_of_block: list[np.ndarray]
+) -> None:
+    """Fill the (models, records) arrays of ``result``; see :func:`leave_block_out_moments`."""
     with np.errstate(invalid="ignore", over="ignore"):
         pivot = _nearest_to_zero(values, mask)
         running = np.zeros((3, values.shape[1]))
-        for block in members:  # moments of the blocks before each block
+        for block in models_of_block:  # moments of the blocks before each block
             for part, moment in zip((result.count, result.mean, result.squares), running, strict=True):
                 part[block] = moment
             for k in block:
                 _add_model(values[k], mask[k], pivot, *running)
         running[:] = 0.0
-        for block in reversed(members):  # merged with those of the blocks after it, from the other end
+        for block in reversed(models_of_block):  # merged with those of the blocks after it, from the other end
             n, m, s = running
             count, mean, squares = result.count[block], result.mean[block], result.squares[block]
             total = count + n
@@ -151,7 +152,6 @@ def _leave_block_out_moments(values: np.ndarray, mask: np.ndarray, order: np.nda
             result.count[block] = total
             for k in block:
                 _add_model(values[k], mask[k], pivot, *running)
-    return result
 
 
 def _nearest_to_zero(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -229,18 +229,16 @@ def out_model_stats(target: np.ndarray, scores: np.ndarray, member: np.ndarray) 
         scores: (models, records) Scores under other models; NaN where there is none.
         member: (models, records) True where a model trained on a record.
     """
-    if scores.size <= MANY_CELLS:
-        return _out_model_stats(target, scores, member)
-    count, n_at_least = np.zeros((2, len(target)), dtype=np.int64)
-    mean, squares = np.zeros((2, len(target)))
-    _compiled().fill_out_model_stats(
-        target, np.ascontiguousarray(scores), np.ascontiguousarray(member), count, n_at_least, mean, squares
-    )
+    parts = [
+        _out_model_moments(target[records], scores[:, records], member[:, records])
+        for records in _record_blocks(len(target))
+    ]
+    count, n_at_least, mean, squares = map(np.concatenate, zip(*parts, strict=True))
     return OutModelStats(target=target, count=count, n_at_least=n_at_least, mean=mean, squares=squares)
 
 
-def _out_model_stats(target: np.ndarray, scores: np.ndarray, member: np.ndarray) -> OutModelStats:
-    """Compute the same in NumPy, with sums in the order of the models as in the compiled loop."""
+def _out_model_moments(target: np.ndarray, scores: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return count, number at least as high, mean and squares, summed in the order of the models."""
     counted = ~np.isnan(scores) & ~member
     count = counted.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):  # infinite scores; 0 / 0: no model applies
@@ -248,11 +246,9 @@ def _out_model_stats(target: np.ndarray, scores: np.ndarray, member: np.ndarray)
         first = _sum_of_counted(scores, counted) / count
         # A second pass makes the mean of equal scores exactly that score, and their sum of squares exactly 0.
         correction = _sum_of_counted(scores - first, counted) / count
-        mean = np.where(
-            np.isinf(first), first, first + correction
-        )  # for infinite scores only the first pass has a meaning
-        squares = _sum_of_counted(np.square(scores - mean), counted)
-    return OutModelStats(target=target, count=count, n_at_least=n_at_least, mean=mean, squares=squares)
+        # For infinite scores only the first pass has a meaning.
+        mean = np.where(np.isinf(first), first, first + correction)
+        return count, n_at_least, mean, _sum_of_counted(np.square(scores - mean), counted)
 
 
 def _sum_of_counted(values: np.ndarray, counted: np.ndarray) -> np.ndarray:
@@ -271,14 +267,11 @@ def flag_counts(scores: np.ndarray, member: np.ndarray, thresholds: np.ndarray) 
         member: (models, records) Training membership.
         thresholds: (models,) A record is flagged if its score is at least this; NaN flags no record.
     """
-    if scores.size <= MANY_CELLS:
-        known = ~np.isnan(scores)
-        with np.errstate(invalid="ignore"):
-            flagged = scores >= thresholds[:, None]  # false for NaN
-        sides = (~member & known, member & known)
-        return np.stack([part.sum(axis=0) for side in sides for part in (flagged & side, side)])
     counts = np.zeros((4, scores.shape[1]), dtype=np.int64)
-    _compiled().add_flag_counts(scores, member, np.ascontiguousarray(thresholds), *counts)
+    for row, trained, threshold in zip(scores, member, thresholds[:, None], strict=True):
+        known = ~np.isnan(row)
+        flagged = row >= threshold  # false for NaN
+        counts += (flagged & ~trained, known & ~trained, flagged & trained, known & trained)
     return counts
 
 
@@ -290,17 +283,22 @@ def count_and_range(values: np.ndarray, member: np.ndarray, records: np.ndarray)
         member: (models, all records) Training membership.
         records: Positions of the records that count.
     """
-    ends = np.array([np.inf, -np.inf])
-    if len(values) * len(records) <= MANY_CELLS:
-        chosen = values[:, records]
-        known = ~np.isnan(chosen)
-        n_members = (known & member[:, records]).sum()
-        if known.any():
-            ends[:] = np.nanmin(chosen), np.nanmax(chosen)
-        return np.array([n_members, known.sum() - n_members]), ends
     sizes = np.zeros(2, dtype=np.int64)
-    _compiled().add_count_and_range(values, member, records, sizes, ends)
+    ends = np.array([np.inf, -np.inf])
+    for chosen, inside in _known_values(values, member, records):
+        sizes += (inside.sum(), (~inside).sum())
+        ends = np.array([chosen.min(initial=ends[0]), chosen.max(initial=ends[1])])
     return sizes, ends
+
+
+def _known_values(
+    values: np.ndarray, member: np.ndarray, records: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the values of each model on those of the records for which it has one, and its membership of these."""
+    for row, trained in zip(values, member, strict=True):
+        chosen = row[records].astype(np.float64)
+        known = ~np.isnan(chosen)
+        yield chosen[known], trained[records][known]
 
 
 def count_in_bins(
@@ -316,15 +314,10 @@ def count_in_bins(
         smallest: Smaller values are raised to this value.
     """
     counts = np.zeros((2, len(edges) - 1), dtype=np.int64)
-    if len(values) * len(records) <= MANY_CELLS:
-        chosen = values[:, records].astype(np.float64)
-        known = ~np.isnan(chosen)
-        raised = np.maximum(chosen[known], smallest)
-        inside = member[:, records][known]
+    for chosen, inside in _known_values(values, member, records):
+        raised = np.maximum(chosen, smallest)
         for side, in_bin in zip((inside, ~inside), counts, strict=True):
             in_bin += np.histogram(raised[side], edges)[0]
-        return counts
-    _compiled().add_counts_in_bins(values, member, records, edges, smallest, counts)
     return counts
 
 

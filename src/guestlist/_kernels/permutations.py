@@ -18,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from scipy import fft
 
-from guestlist._kernels.ranks import MANY, cached_argsort, tie_ends
+from guestlist._kernels.ranks import cached_argsort, tie_runs
 from guestlist._kernels.samples import take_columns
 
 CELLS_AT_ONCE = 2**22  # bounds the memory to some tens of megabytes
@@ -271,7 +271,8 @@ def permuted_tprs(scores: np.ndarray, block: Permutations, fprs: Sequence[float]
     order = cached_argsort(scores)[: scored.sum()][::-1]
     members = block.sums(scored[None].astype(np.float64))[0]
     allowed = np.floor(np.multiply.outer(np.sort(fprs), len(order) - members) + ROUNDING).astype(np.int64)
-    ties = tie_ends(-scores[order][None])[0][0]  # Ties of the first excess non-member are not above it.
+    starts, sizes = tie_runs(scores[order])
+    ties = np.repeat(starts, sizes)  # Ties of the first excess non-member are not above it.
     if isinstance(block, DensePermutations) and len(order) <= FEW_POSITIONS:
         above = _true_positives(block.member, order, ties, allowed)
     else:
@@ -412,9 +413,6 @@ def _doubled_ranks(scores: np.ndarray) -> np.ndarray:
     ranks = np.zeros(len(scores))
     known = int((~np.isnan(scores)).sum())
     order = cached_argsort(scores)[:known]  # NaN last
-    if known <= MANY:
-        (first,), (last,) = tie_ends(scores[order][None])
-        ranks[order] = first + last + 2  # ranks from 1
-        return ranks
-    _compiled().fill_doubled_ranks(scores, order, ranks)
+    starts, sizes = tie_runs(scores[order])
+    ranks[order] = np.repeat(2 * starts + sizes + 1, sizes)  # ranks from 1
     return ranks

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from guestlist._kernels.samples import MANY_CELLS, rows_by_label, take_columns
+from guestlist._kernels.samples import rows_by_label, take_columns
 
 MANY = 100_000  # scores; the order of fewer is not cached
 _known: dict[int, tuple[weakref.ref, np.ndarray]] = {}
@@ -53,20 +53,17 @@ def aucs(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
     >>> aucs(np.array([[0.0, 1.0, 1.0], [2.0, 2.0, 2.0]]), np.array([[False, True, False], [True, True, False]]))
     array([0.75, 0.5 ])
     """
-    scores = np.require(scores, np.float64, ["C", "W"])  # one memory layout, so that the loop is compiled once
+    scores = np.asarray(scores, dtype=np.float64)
     known = ~np.isnan(scores)
-    inside = np.ascontiguousarray(member & known)
+    inside = member & known
     members = np.count_nonzero(inside, axis=1)
     scored = np.count_nonzero(known, axis=1)
-    order = np.argsort(scores, axis=1)  # NaN last
-    if scores.size <= MANY_CELLS:
-        first, last = tie_ends(np.take_along_axis(scores, order, axis=1))
-        doubled = (np.take_along_axis(inside, order, axis=1) * (first + last + 2)).sum(axis=1)  # ranks from 1
-    else:
-        from guestlist._kernels.compiled_ranks import doubled_rank_sums  # imports numba
-
-        doubled = doubled_rank_sums(scores, order, inside, scored)
-    sums = doubled / 2  # Half-integers are exact.
+    sums = np.empty(len(scores))
+    for k, row in enumerate(scores):
+        order = np.argsort(row)[: scored[k]]  # NaN last
+        starts, sizes = tie_runs(row[order])
+        tied_members = np.add.reduceat(inside[k, order].astype(np.int64), starts)
+        sums[k] = tied_members @ (2 * starts + sizes + 1) / 2  # ranks from 1; half-integers are exact
     with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: only members or only non-members.
         return (sums - members * (members + 1) / 2) / (members * (scored - members))
 
@@ -109,6 +106,18 @@ def tie_ends(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     ends[:, :-1] = starts[:, 1:]
     backwards = np.where(ends, positions, ordered.shape[1] - 1)[:, ::-1]
     return first, np.minimum.accumulate(backwards, axis=1)[:, ::-1]
+
+
+def tie_runs(ranked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first position and the size of each run of equal values in sorted (n,) values.
+
+    >>> [part.tolist() for part in tie_runs(np.array([0.5, 0.5, 2.0]))]
+    [[0, 2], [2, 1]]
+    """
+    is_first = np.ones(len(ranked), dtype=bool)
+    is_first[1:] = ranked[1:] != ranked[:-1]
+    starts = np.flatnonzero(is_first)
+    return starts, np.diff(starts, append=len(ranked))
 
 
 def share_above(values: np.ndarray, others: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -223,32 +232,21 @@ def ecdf_counts_of_others(values: np.ndarray, mask: np.ndarray, block: np.ndarra
         (3, models, records).
     """
     flat = np.ascontiguousarray(values).ravel()
-    selected = np.ascontiguousarray(mask).ravel()
     order = np.argsort(flat)
-    counts = np.empty((3, *values.shape))
-    if values.size <= MANY_CELLS:
-        _fill_counts(
-            order, flat[order], selected[order], np.repeat(block, values.shape[1])[order], counts.reshape(3, -1)
-        )
-        return counts
-    from guestlist._kernels.compiled_ranks import fill_counts_of_others  # imports numba
-
-    fill_counts_of_others(order, flat, selected, block, counts.reshape(3, -1))
-    return counts
-
-
-def _fill_counts(
-    order: np.ndarray, ranked: np.ndarray, mask: np.ndarray, block: np.ndarray, counts: np.ndarray
-) -> None:
-    """Fill (3, points) counts; the other arguments are (points,) in the order of the values."""
-    (first,), (last,) = tie_ends(ranked[None])
-    selected_before = np.append(0, np.cumsum(mask))  # number of selected values among the lowest i
-    by_block = np.argsort(block, kind="stable")
-    for own in np.split(by_block, np.flatnonzero(np.diff(block[by_block])) + 1):
-        selected = own[mask[own]]
-        counts[0, order[own]] = selected_before[first[own]] - np.searchsorted(selected, first[own])
-        counts[1, order[own]] = selected_before[last[own] + 1] - np.searchsorted(selected, last[own] + 1)
-        counts[2, order[own]] = selected_before[-1] - len(selected)
+    selected = np.ascontiguousarray(mask).ravel()[order]
+    block_of = np.repeat(block, values.shape[1])[order]
+    starts, sizes = tie_runs(flat[order])
+    first = np.repeat(starts, sizes)
+    end = np.repeat(starts + sizes, sizes)
+    selected_before = np.append(0, np.cumsum(selected))  # number of selected values among the lowest i
+    counts = np.empty((3, flat.size))
+    for in_block in rows_by_label(block_of):
+        selected_in_block = in_block[selected[in_block]]
+        positions = order[in_block]
+        counts[0, positions] = selected_before[first[in_block]] - np.searchsorted(selected_in_block, first[in_block])
+        counts[1, positions] = selected_before[end[in_block]] - np.searchsorted(selected_in_block, end[in_block])
+        counts[2, positions] = selected_before[-1] - len(selected_in_block)
+    return counts.reshape(3, *values.shape)
 
 
 def _by_class(values: np.ndarray, labels: np.ndarray, within: Callable[[np.ndarray], np.ndarray]) -> ClassEcdf:

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-# Larger arrays use compiled loops with identical results. Below, NumPy takes less time than compiling, which happens in the first
-# audit after an installation.
+# Larger arrays use compiled loops with identical results where these take a tenth of NumPy's time. Below, NumPy takes less time
+# than compiling, which happens in the first audit after an installation.
 MANY_CELLS = 2**21
 
 

@@ -1,20 +1,11 @@
 """Thresholds that best separate members from non-members, where membership is known."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from guestlist._kernels.ranks import cached_argsort
 from guestlist._kernels.samples import MANY_CELLS, drop_unscored, rows_by_label
-
-if TYPE_CHECKING:
-    from guestlist._kernels.compiled_thresholds import BucketPoints
-
-FEW_GROUPS = 50  # groups that are handled in buckets; for more of them, all values are sorted once
-MANY = 2**19  # points; more are counted in buckets first, and only buckets that may hold the best threshold are scanned
 
 
 def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
@@ -53,9 +44,6 @@ def best_threshold_sorted(ranked: np.ndarray, is_member: np.ndarray) -> float:
 def group_thresholds(values: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int, sign: int) -> np.ndarray:
     """Return :func:`best_threshold` of ``sign`` times the values of all rows, for each group and for all together.
 
-    For very many values in few groups the time is linear in their number: values are counted in buckets, and within a bucket the
-    advantage can rise by at most what its members allow, so hardly more than one bucket has to be sorted.
-
     Args:
         values: (models, records) NaN is ignored.
         member: (models, records) Training membership.
@@ -66,57 +54,42 @@ def group_thresholds(values: np.ndarray, member: np.ndarray, group: np.ndarray, 
     Returns:
         (groups + 1,) thresholds; NaN where members or non-members are missing.
     """
-    if values.size <= MANY or groups > FEW_GROUPS:
-        known = ~np.isnan(values)
-        scores = sign * values[known]
-        group_of = np.broadcast_to(group, values.shape)[known]
-        order = cached_argsort(scores)[::-1]  # Ties may be in any order, because they are flagged together.
-        ranked = scores[order]
-        inside = member[known][order]
-        if groups <= FEW_GROUPS:
-            return _thresholds_of_groups(ranked, inside, group_of[order], groups)
-        from guestlist._kernels.compiled_thresholds import threshold_scan  # imports numba
-
-        return threshold_scan(ranked, inside, group_of[order], groups)
-    from guestlist._kernels.compiled_thresholds import BucketPoints, Buckets  # imports numba
-
-    buckets = Buckets(
-        values=values,
-        member=member,
-        group=np.ascontiguousarray(group, dtype=np.int64),
-        groups=groups,
-        sign=sign,
-    )
-    counts = buckets.counts()
-    candidates = [_may_hold_the_best(sides) for sides in counts.sides]
-    mixed = np.stack(candidates) & counts.mixed  # A bucket of equal values is a single point.
-    chosen = mixed[:-1] | mixed[-1]
-    points = buckets.points_in(chosen, int(counts.sides[:-1].sum(axis=1)[chosen].sum()))
-    thresholds = np.empty(groups + 1)
-    for g, (sides, example, candidate) in enumerate(zip(counts.sides, counts.example, candidates, strict=True)):
-        in_group = mixed[g, points.bucket] & ((points.group == g) | (g == groups))
-        uniform = np.flatnonzero(candidate & ~mixed[g])
-        thresholds[g] = _best_in(BucketPoints(*(part[in_group] for part in points)), uniform, example[uniform], sides)
-    return thresholds
+    known = ~np.isnan(values)
+    scores = sign * values[known]
+    order = np.argsort(scores)[::-1]  # Ties may be in any order, because they are flagged together.
+    ranked = scores[order]
+    inside = member[known][order]
+    small_group = group.astype(np.min_scalar_type(groups))  # Small integers are sorted faster.
+    group_of = np.broadcast_to(small_group, values.shape)[known][order]
+    by_group = np.argsort(group_of, kind="stable")
+    overall = np.nan
+    if inside.any() and not inside.all():
+        overall = best_threshold_sorted(ranked, inside)
+    return np.append(_sorted_group_thresholds(ranked[by_group], inside[by_group], group_of[by_group], groups), overall)
 
 
-def _thresholds_of_groups(ranked: np.ndarray, inside: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
-    """Return the best threshold of each group, and of all; NaN without both members and non-members.
+def _sorted_group_thresholds(ranked: np.ndarray, inside: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
+    """Return the best threshold of each group; NaN without both members and non-members.
 
     Args:
-        ranked: (points,) Scores from the highest to the lowest, without NaN.
+        ranked: (points,) Scores group by group, each from the highest to the lowest, without NaN.
         inside: (points,) Membership.
         group: (points,) Group number, from 0.
         groups: Number of groups.
     """
-    parts = (np.flatnonzero(group == g) for g in range(groups))
-    return np.array([*(_best_or_nan(ranked[part], inside[part]) for part in parts), _best_or_nan(ranked, inside)])
-
-
-def _best_or_nan(ranked: np.ndarray, inside: np.ndarray) -> float:
-    if inside.all() or not inside.any():
-        return float("nan")
-    return best_threshold_sorted(ranked, inside)
+    size = np.bincount(group, minlength=groups)
+    n1 = np.bincount(group[inside], minlength=groups)
+    n0 = size - n1
+    # Counts instead of rates, so that equal advantages compare equal. The sum over each group is 0.
+    gain = np.cumsum(np.where(inside, n0[group], -n1[group]))
+    tied = (ranked[1:] == ranked[:-1]) & (group[1:] == group[:-1])
+    gain[:-1][tied] = -1  # The best gain is at least 0, and of equal scores only the last counts.
+    occupied = np.flatnonzero(size)
+    starts = (np.cumsum(size) - size)[occupied]
+    best = np.flatnonzero(gain == np.repeat(np.maximum.reduceat(gain, starts), size[occupied]))
+    thresholds = np.full(groups, np.nan)
+    thresholds[occupied] = ranked[best[np.searchsorted(best, starts)]]  # the first of each group
+    return np.where((n0 > 0) & (n1 > 0), thresholds, np.nan)
 
 
 def leave_block_out_thresholds(scores: np.ndarray, member: np.ndarray, block: np.ndarray, blocks: int) -> np.ndarray:
@@ -156,42 +129,6 @@ def _thresholds_without_blocks(ranked: np.ndarray, inside: np.ndarray, block: np
     gain[block[0], : np.argmax(block != block[0])] = -1
     gain[:, np.flatnonzero(ranked[1:] == ranked[:-1])] = -1
     return np.where(known, ranked[np.argmax(gain, axis=1)], np.nan).astype(np.float64)
-
-
-def _may_hold_the_best(sides: np.ndarray) -> np.ndarray:
-    """(buckets,) True where the best threshold may be in a bucket; ``sides`` are numbers of non-members and members."""
-    n0, n1 = sides.sum(axis=1)
-    occupied = sides.any(axis=0)
-    if not n0 or not n1:
-        return np.zeros_like(occupied)
-    after = np.cumsum(sides[1] * n0 - sides[0] * n1)
-    return occupied & (after + sides[0] * n1 >= after[occupied].max())
-
-
-def _best_in(points: BucketPoints, uniform: np.ndarray, values: np.ndarray, sides: np.ndarray) -> float:
-    """Return the best threshold among these points and uniform buckets; NaN where there is none.
-
-    Args:
-        points: Points in buckets with several distinct values.
-        uniform: Buckets that hold one distinct value.
-        values: The values of the uniform buckets.
-        sides: (2, buckets) Numbers of non-members and members in each bucket.
-    """
-    if not len(points.values) and not len(uniform):
-        return float("nan")
-    n0, n1 = sides.sum(axis=1)
-    rise = sides[1] * n0 - sides[0] * n1
-    scores = np.append(points.values, values)
-    order = np.argsort(-scores)
-    ranked = scores[order]
-    bucket = np.append(points.bucket, uniform)[order]
-    starts = np.flatnonzero(np.diff(bucket, prepend=-1))
-    gain = np.cumsum(np.append(np.where(points.inside, n0, -n1), rise[uniform])[order])
-    # Buckets between two candidates were skipped; their change of the gain is added at each start.
-    before = (np.cumsum(rise) - rise)[bucket[starts]]
-    gain += np.repeat(before - np.append(0, gain)[starts], np.diff(np.append(starts, len(ranked))))
-    last = np.flatnonzero(np.append(ranked[1:] != ranked[:-1], True))
-    return float(ranked[last[np.argmax(gain[last])]])
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,12 @@ import numpy as np
 from scipy import special
 
 from guestlist._kernels import (
-    MANY,
     cached_argsort,
     cluster_codes,
     drop_unscored,
     optional_take,
     scored_records,
-    tie_ends,
+    tie_runs,
 )
 from guestlist.metrics.intervals import WITHHELD, ClusterSums, Estimate, error_of, logit_interval
 
@@ -60,17 +59,14 @@ def placements(scores: np.ndarray, member: np.ndarray, weights: np.ndarray | Non
         nonmembers = scores[~member]
         return Placements(_mid_rank(members, nonmembers, weights), 1 - _mid_rank(nonmembers, members))
     order = cached_argsort(scores)
-    shares = np.empty(len(scores))
-    if len(scores) > MANY:
-        from guestlist._kernels import fill_placements  # imports numba
-
-        fill_placements(scores, order, member, shares)
-        return Placements(shares[member], 1 - shares[~member])
-    (first,), (last,) = tie_ends(scores[order][None])
     inside = member[order]
-    for same_class in (inside, ~inside):
-        n_others = np.append(0, np.cumsum(~same_class))  # number of records of the other class among the lowest i
-        shares[order[same_class]] = (n_others[first[same_class]] + n_others[last[same_class] + 1]) / (2 * n_others[-1])
+    starts, sizes = tie_runs(scores[order])
+    tied_members = np.add.reduceat(inside.astype(np.int64), starts)
+    tied = np.stack([tied_members, sizes - tied_members])
+    at_most = np.cumsum(tied, axis=1)
+    below = (2 * at_most - tied) / (2 * at_most[:, -1:])  # shares of members, and of non-members, below each run
+    shares = np.empty(len(scores))
+    shares[order] = np.where(inside, np.repeat(below[1], sizes), np.repeat(below[0], sizes))
     return Placements(shares[member], 1 - shares[~member])
 
 
