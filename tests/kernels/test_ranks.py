@@ -2,7 +2,7 @@ import numpy as np
 
 import oracles
 from guestlist._kernels import aucs, flag_counts
-from guestlist._kernels.ranks import ecdf_counts, ecdf_counts_of_others
+from guestlist._kernels.ranks import ecdf_counts_of_others
 from guestlist.metrics import auc
 
 
@@ -21,18 +21,6 @@ def test_one_class_gives_nan_and_a_constant_score_0_5():
     member = np.array([[True, True], [True, False], [True, False]])
     scores = np.array([[1.0, 2.0], [3.0, 3.0], [np.nan, 1.0]])
     np.testing.assert_array_equal(aucs(scores, member), [np.nan, 0.5, np.nan])
-
-
-def test_counts_among_a_row_equal_a_loop():
-    rng = np.random.default_rng(0)
-    values = rng.integers(0, 6, (4, 30)).astype(float)
-    values[rng.random(values.shape) < 0.2] = np.nan
-    mask = (rng.random(values.shape) < 0.6) & ~np.isnan(values)
-    computed = ecdf_counts(values, mask)
-    for row, some, counts in zip(values, mask, np.moveaxis(computed, 1, 0), strict=True):
-        for i in np.flatnonzero(~np.isnan(row)):
-            expected = (row[some] < row[i]).sum(), (row[some] <= row[i]).sum(), some.sum()
-            assert tuple(counts[:, i]) == expected
 
 
 def test_counts_among_models_of_other_blocks_equal_a_loop():

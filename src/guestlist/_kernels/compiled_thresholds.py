@@ -3,6 +3,8 @@
 import numpy as np
 from numba import njit
 
+from guestlist._kernels.ranks import tie_runs
+
 CHUNK = 256
 
 
@@ -33,9 +35,7 @@ def leave_block_out_thresholds(
 
 def _chunk_edges(scores: np.ndarray, chunk: int) -> np.ndarray:
     """Return the starts of the chunks and the end; only between different scores, since ties are flagged together."""
-    starts_run = np.ones(len(scores), dtype=bool)
-    starts_run[1:] = scores[1:] != scores[:-1]
-    runs = np.flatnonzero(starts_run)
+    runs, _ = tie_runs(scores)
     starts = runs[np.searchsorted(runs, np.arange(0, len(scores), chunk), side="right") - 1]
     return np.append(np.unique(starts), len(scores))
 

@@ -17,13 +17,6 @@ _LOG_2 = math.log(2)
 _LARGE = 1e100
 
 
-def _compiled():
-    """Return the module of compiled loops."""
-    from guestlist._kernels import compiled_moments  # imports numba
-
-    return compiled_moments
-
-
 @dataclass(frozen=True)
 class Moments:
     """Moments over models: arrays shaped (records,), or (targets, records) where each target has its own.
@@ -86,10 +79,12 @@ def in_out_moments(values: np.ndarray, member: np.ndarray, models: slice = slice
         member = member[models]
         known = ~np.isnan(values)
         return InOutMoments(moments(values, member & known), moments(values, ~member & known))
+    from guestlist._kernels.compiled_moments import fill_in_out_moments  # imports numba
+
     chosen = np.arange(len(values))[models]
     records = values.shape[1]
     parts = np.zeros((2, records), dtype=np.int64), *np.zeros((2, 2, records))
-    _compiled().fill_in_out_moments(values, member, chosen, *parts)
+    fill_in_out_moments(values, member, chosen, *parts)
     outside, inside = (Moments(*(part[side] for part in parts)) for side in (0, 1))
     return InOutMoments(inside, outside)
 
@@ -335,8 +330,10 @@ def student_log_odds(t: np.ndarray, dof: np.ndarray) -> np.ndarray:
     """
     t, dof = np.broadcast_arrays(t, dof)
     if t.size > MANY_TAILS:
+        from guestlist._kernels.compiled_moments import fill_student_log_odds  # imports numba
+
         log_odds = np.empty(t.shape)
-        _compiled().fill_student_log_odds(t.ravel(), dof.ravel(), log_odds.reshape(-1))
+        fill_student_log_odds(t.ravel(), dof.ravel(), log_odds.reshape(-1))
         return log_odds
     size = np.abs(t)
     known = np.isfinite(size) & ~np.isnan(dof)

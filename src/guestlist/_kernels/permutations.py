@@ -30,13 +30,6 @@ LONG = 2**22  # steps of all draws together, above which a scan may begin furthe
 FAR = 6.0  # standard deviations before the rank at which a scan is expected to end
 
 
-def _compiled():
-    """Return the module of compiled loops."""
-    from guestlist._kernels import compiled_ranks  # imports numba
-
-    return compiled_ranks
-
-
 class Permutations(Protocol):
     """Membership labels in several permutations."""
 
@@ -176,7 +169,9 @@ def permute_labels(labels: np.ndarray, positions: np.ndarray, out: np.ndarray, r
     if len(positions) <= FEW_POSITIONS:
         _partial_shuffle(uniforms, positions, out, bool(rarer))
         return
-    _compiled().partial_shuffle(uniforms, positions.astype(np.int64), out, bool(rarer))
+    from guestlist._kernels.compiled_ranks import partial_shuffle  # imports numba
+
+    partial_shuffle(uniforms, positions.astype(np.int64), out, bool(rarer))
 
 
 def _partial_shuffle(uniforms: np.ndarray, positions: np.ndarray, out: np.ndarray, label: bool) -> None:
@@ -316,11 +311,11 @@ def _scanned_true_positives(
     block: Permutations, order: np.ndarray, ties: np.ndarray, members: np.ndarray, allowed: np.ndarray
 ) -> np.ndarray:
     """Count the same for many records, with a compiled loop."""
+    from guestlist._kernels.compiled_ranks import true_positives_at  # imports numba
+
     labels, starts, positions = block.lookup()
     begin, false, before = _scan_starts(order, ties, block, members, allowed)
-    return _compiled().true_positives_at(
-        labels.view(np.uint8), starts, positions[order], ties, allowed, begin, false, before
-    )
+    return true_positives_at(labels.view(np.uint8), starts, positions[order], ties, allowed, begin, false, before)
 
 
 def _scan_starts(

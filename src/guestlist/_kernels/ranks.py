@@ -68,46 +68,6 @@ def aucs(scores: np.ndarray, member: np.ndarray) -> np.ndarray:
         return (sums - members * (members + 1) / 2) / (members * (scored - members))
 
 
-def ecdf_counts(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Count, for each value, the selected values of its row that are smaller, at most as large, and all.
-
-    Args:
-        values: (rows, n); the counts for NaN have no meaning.
-        mask: (rows, n) Values that count; false where a value is NaN.
-
-    Returns:
-        (3, rows, n).
-
-    >>> ecdf_counts(np.array([[3.0, 1.0, 3.0, 2.0]]), np.array([[True, True, True, False]])).astype(int).tolist()
-    [[[1, 0, 1, 1]], [[3, 1, 3, 1]], [[3, 3, 3, 3]]]
-    """
-    order = np.argsort(values, axis=1)
-    first, last = tie_ends(np.take_along_axis(values, order, axis=1))
-    # cumulative[:, j] is the number of selected values among the j smallest.
-    cumulative = np.zeros((len(values), values.shape[1] + 1))
-    np.cumsum(np.take_along_axis(mask, order, axis=1), axis=1, out=cumulative[:, 1:])
-    counts = np.empty((3, *values.shape))
-    for part, ends in zip(counts, (first, last + 1), strict=False):
-        np.put_along_axis(part, order, np.take_along_axis(cumulative, ends, axis=1), axis=1)
-    counts[2] = cumulative[:, -1:]
-    return counts
-
-
-def tie_ends(ordered: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the first and last position of each entry's run of equal values; each row of ``ordered`` is sorted."""
-    positions = np.broadcast_to(np.arange(ordered.shape[1]), ordered.shape)
-    starts = np.ones(ordered.shape, dtype=bool)
-    starts[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    if starts.all():
-        positions = positions.copy()
-        return positions, positions
-    first = np.maximum.accumulate(np.where(starts, positions, 0), axis=1)
-    ends = np.ones(ordered.shape, dtype=bool)
-    ends[:, :-1] = starts[:, 1:]
-    backwards = np.where(ends, positions, ordered.shape[1] - 1)[:, ::-1]
-    return first, np.minimum.accumulate(backwards, axis=1)[:, ::-1]
-
-
 def tie_runs(ranked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the first position and the size of each run of equal values in sorted (n,) values.
 
@@ -134,37 +94,17 @@ def share_above(values: np.ndarray, others: np.ndarray, mask: np.ndarray) -> np.
 
 
 def leave_block_out_share_above(values: np.ndarray, mask: np.ndarray, blocks: np.ndarray) -> np.ndarray:
-    """(models, records) share above for every model as target, from one sort of each record's models.
+    """(models, records) share above for every model as target, among the models of other blocks.
 
     Args:
         values: (models, records).
         mask: (models, records) Values that count.
         blocks: (models,) Models with equal labels are excluded together.
     """
-    below, up_to, count = ecdf_counts(np.ascontiguousarray(values.T), np.ascontiguousarray(mask.T))
-    wins = count - (below + up_to) / 2
-    block_wins, block_count = _wins_within_block(blocks, values, mask)
-    with np.errstate(invalid="ignore"):
-        return (wins.T - block_wins) / (count.T - block_count)
-
-
-def _wins_within_block(blocks: np.ndarray, values: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Count each target's wins against the models of its block, itself included, and the number of those."""
-    labels, sizes = np.unique(blocks, return_counts=True)
-    if (sizes == 1).all():  # a tie with itself, where it counts
-        return 0.5 * mask, mask.astype(np.float64)
-    wins = np.zeros(values.shape)
-    count = np.zeros(values.shape)
-    for label in labels:
-        block = np.flatnonzero(blocks == label)
-        for k in block:
-            wins[k] = ((values[block] > values[k]) & mask[block]).sum(axis=0)
-            wins[k] += 0.5 * ((values[block] == values[k]) & mask[block]).sum(axis=0)
-            count[k] = mask[block].sum(axis=0)
-    return wins, count
-
-
-FEW = 3  # distinct values that are counted one by one, without sorting
+    shares = np.empty(values.shape)
+    for k, block in enumerate(blocks):
+        shares[k] = share_above(values[k], values, mask & (blocks != block)[:, None])
+    return shares
 
 
 @dataclass(frozen=True)
@@ -270,13 +210,8 @@ def _ecdf_counts_outside(others: np.ndarray, member: np.ndarray, records: np.nda
     """(3, records) numbers of values of models on non-members: smaller, smaller or equal, and all."""
     distinct, which = np.unique(values, return_inverse=True)  # Sorted values are searched faster.
     outside = _outside_values(others, member, records)
-    if len(distinct) > FEW:
-        outside.sort()
-        if np.array_equal(distinct, distinct.astype(outside.dtype), equal_nan=True):
-            distinct = distinct.astype(outside.dtype)  # A search in single precision copies nothing.
-        below, up_to = (np.searchsorted(outside, distinct, side=side) for side in ("left", "right"))
-    else:
-        below, up_to = (
-            np.array([compare(outside, value).sum() for value in distinct]) for compare in (np.less, np.less_equal)
-        )
+    outside.sort()
+    if np.array_equal(distinct, distinct.astype(outside.dtype), equal_nan=True):
+        distinct = distinct.astype(outside.dtype)  # A search in single precision copies nothing.
+    below, up_to = (np.searchsorted(outside, distinct, side=side) for side in ("left", "right"))
     return np.stack([below[which], up_to[which], np.full(values.shape, len(outside))]).astype(np.float64)

@@ -1,6 +1,7 @@
 """Estimates with confidence intervals, for single records and for clusters of records."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -208,23 +209,29 @@ class ClusterSums:
             weights: (records,) number of records that each counts for; by default 1.
         """
         values = np.asarray(values, dtype=np.float64)
-        if weights is not None:
-            if clusters is None:
-                clusters = np.arange(len(values))
-            occupied = np.bincount(clusters) > 0
-            sums, sizes = (np.bincount(clusters, weights * each)[occupied] for each in (values, 1.0))
-            squares = float(np.square(sums).sum())
-            size_squares = float(np.square(sizes).sum())
-            return cls(float(sums.sum()), squares, float(sums @ sizes), float(weights.sum()), size_squares, len(sums))
-        if clusters is None:
+        if clusters is None and weights is None:
             total = float(values.sum())
-            return cls(total, float(np.square(values).sum()), total, len(values), len(values), len(values))
-        sizes = np.bincount(clusters)
-        sums = np.bincount(clusters, values)[sizes > 0]
-        sizes = sizes[sizes > 0]
-        squares = float(np.square(sums).sum())
-        size_squares = float(np.square(sizes).sum())
-        return cls(float(sums.sum()), squares, float(sums @ sizes), len(values), size_squares, len(sizes))
+            return cls(
+                total=total,
+                squares=float(np.square(values).sum()),
+                cross=total,
+                records=len(values),
+                size_squares=len(values),
+                n_clusters=len(values),
+            )
+        if clusters is None:
+            clusters = np.arange(len(values))
+        occupied = np.bincount(clusters) > 0
+        sums = np.bincount(clusters, values if weights is None else weights * values)[occupied]
+        sizes = np.bincount(clusters, weights)[occupied]
+        return cls(
+            total=float(sums.sum()),
+            squares=float(np.square(sums).sum()),
+            cross=float(sums @ sizes),
+            records=len(values) if weights is None else float(weights.sum()),
+            size_squares=float(np.square(sizes).sum()),
+            n_clusters=len(sums),
+        )
 
     @classmethod
     def from_ranking(cls, clusters: np.ndarray, weights: np.ndarray | None = None) -> "ClusterSums":
@@ -233,19 +240,8 @@ class ClusterSums:
         Args:
             weights: (records,) number of records that each counts for; by default 1.
         """
-        if weights is not None:
-            return cls._from_weighted_ranking(clusters, weights)
-        counts = np.bincount(clusters)
-        order = np.argsort(clusters, kind="stable")
-        earlier = np.empty(len(clusters))  # records of the same person that are flagged before this one
-        earlier[order] = np.arange(len(clusters)) - np.repeat(np.cumsum(counts) - counts, counts)
-        squares = np.append(0.0, np.cumsum(2 * earlier + 1))
-        cross = np.append(0.0, np.cumsum(counts[clusters], dtype=np.float64))
-        total = np.arange(len(clusters) + 1.0)
-        return cls(total, squares, cross, len(clusters), float(np.square(counts).sum()), int((counts > 0).sum()))
-
-    @classmethod
-    def _from_weighted_ranking(cls, clusters: np.ndarray, weights: np.ndarray) -> "ClusterSums":
+        if weights is None:
+            weights = np.ones(len(clusters))
         sizes = np.bincount(clusters, weights)
         order = np.argsort(clusters, kind="stable")
         running = np.cumsum(weights[order])
@@ -254,8 +250,24 @@ class ClusterSums:
         earlier[order] = running - weights[order] - np.where(first > 0, running[first - 1], 0.0)
         squares = np.append(0.0, np.cumsum(weights * (2 * earlier + weights)))
         cross, total = (np.append(0.0, np.cumsum(weights * each)) for each in (sizes[clusters], 1.0))
-        n_clusters = len(np.unique(clusters))
-        return cls(total, squares, cross, float(total[-1]), float(np.square(sizes).sum()), n_clusters)
+        return cls(
+            total=total,
+            squares=squares,
+            cross=cross,
+            records=float(total[-1]),
+            size_squares=float(np.square(sizes).sum()),
+            n_clusters=len(np.unique(clusters)),
+        )
+
+    @classmethod
+    def stack(cls, parts: Sequence["ClusterSums"]) -> "ClusterSums":
+        """Return the sums of several means as arrays."""
+        return cls(*(np.array([getattr(part, each.name) for part in parts], dtype=np.float64) for each in fields(cls)))
+
+    def where(self, condition: np.ndarray, others: "ClusterSums") -> "ClusterSums":
+        """Return the sums of these means where a condition holds, otherwise those of others."""
+        pairs = ((getattr(self, each.name), getattr(others, each.name)) for each in fields(self))
+        return ClusterSums(*(np.where(condition, *pair) for pair in pairs))
 
     def at(self, index: np.ndarray | float) -> "ClusterSums":
         """Return one, or some, of many means; between two of them, interpolate linearly."""
@@ -267,6 +279,11 @@ class ClusterSums:
             for part in (self.total, self.squares, self.cross)
         )
         return replace(self, total=total, squares=squares, cross=cross)
+
+    @property
+    def mean(self) -> Any:
+        """Mean of the values."""
+        return self.total / self.records
 
     @property
     def effective_n(self) -> float:

@@ -153,18 +153,21 @@ def group_means(
     if (scaled < 0).any() or (scaled > 1).any():
         raise ValueError(f"Expected values in bounds={bounds}, found {values[known].min()} to {values[known].max()}.")
     codes = None if clusters is None else consecutive_codes(np.asarray(clusters))
-    inside = _Means.from_parts([_sums(scaled, codes, known & group) for group in groups])
-    outside = _Means.from_parts([_sums(scaled, codes, known & ~group) for group in groups])
-    low, high = inside.ends(error)
-    below, above = _ends(inside, outside, error)
-    p_values = _p_values(inside, outside)
+    inside = ClusterSums.stack([_sums(scaled, codes, known & group) for group in groups])
+    outside = ClusterSums.stack([_sums(scaled, codes, known & ~group) for group in groups])
+    with np.errstate(invalid="ignore", divide="ignore"):  # 0 / 0 is NaN: no record
+        low, high = inside.interval(error)
+        below, above = _ends(inside, outside, error)
+        p_values = _p_values(inside, outside)
+        means = inside.mean
+        gaps = means - outside.mean
     results = []
-    for at, mean in enumerate(inside.mean):
+    for at, mean in enumerate(means):
         if np.isnan(mean):
             results.append(NOTHING)
             continue
         group_mean = Estimate(*(float(floor + reach * end) for end in (mean, low[at], high[at])))
-        gap = Estimate(*(float(reach * end) for end in (mean - outside.mean[at], below[at], above[at])))
+        gap = Estimate(*(float(reach * end) for end in (gaps[at], below[at], above[at])))
         results.append(GroupMean(group_mean, WITHHELD if np.isnan(gap.value) else gap, float(p_values[at])))
     return tuple(results)
 
@@ -187,38 +190,8 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     known = np.flatnonzero(~np.isnan(p_values))
     order = known[np.argsort(p_values[known], kind="stable")]
     steps = p_values[order] * np.arange(len(order), 0, -1)
-    if len(order):
-        adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    else:
-        adjusted[order] = steps
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
-
-
-_FIELDS = ("total", "squares", "cross", "records", "size_squares", "n_clusters")
-
-
-@dataclass(frozen=True)
-class _Means:
-    """Several means of values in [0, 1]; NaN where there is no record."""
-
-    mean: np.ndarray
-    sums: ClusterSums
-
-    @classmethod
-    def from_parts(cls, parts: Sequence[ClusterSums]) -> "_Means":
-        columns = [np.array([getattr(part, name) for part in parts], dtype=np.float64) for name in _FIELDS]
-        with np.errstate(invalid="ignore"):  # 0 / 0 is NaN: no record
-            return cls(columns[0] / columns[3], ClusterSums(*columns))
-
-    @classmethod
-    def where(cls, first: np.ndarray, means: "_Means", others: "_Means") -> "_Means":
-        """Return ``means`` where ``first`` is true, otherwise ``others``."""
-        pairs = ((getattr(means.sums, name), getattr(others.sums, name)) for name in _FIELDS)
-        return cls(np.where(first, means.mean, others.mean), ClusterSums(*(np.where(first, *pair) for pair in pairs)))
-
-    def ends(self, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.sums.interval(error)
 
 
 def _sums(values: np.ndarray, all_codes: np.ndarray | None, rows: np.ndarray) -> ClusterSums:
@@ -226,25 +199,24 @@ def _sums(values: np.ndarray, all_codes: np.ndarray | None, rows: np.ndarray) ->
     return ClusterSums.from_values(values[rows], codes)
 
 
-def _ends(inside: _Means, outside: _Means, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+def _ends(inside: ClusterSums, outside: ClusterSums, error: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
     """Return the ends of the intervals of the differences."""
-    low, high = inside.ends(error)
-    outside_low, outside_high = outside.ends(error)
+    low, high = inside.interval(error)
+    outside_low, outside_high = outside.interval(error)
     gap = inside.mean - outside.mean
     below = gap - np.hypot(inside.mean - low, outside_high - outside.mean)
     return below, gap + np.hypot(high - inside.mean, outside.mean - outside_low)
 
 
-def _p_values(inside: _Means, outside: _Means) -> np.ndarray:
+def _p_values(inside: ClusterSums, outside: ClusterSums) -> np.ndarray:
     """Return the errors at which the intervals of the differences end at 0, by binary search; NaN if undefined."""
     gap = inside.mean - outside.mean
     # Only the end towards 0 is needed: the lower end of the larger mean and the upper end of the smaller.
     above = gap > 0
-    larger = _Means.where(above, inside, outside)
-    smaller = _Means.where(above, outside, inside)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        *lower_shape, has_lower = larger.sums.complement().beta()
-        *upper_shape, has_upper = smaller.sums.beta()
+    larger = inside.where(above, outside)
+    smaller = outside.where(above, inside)
+    *lower_shape, has_lower = larger.complement().beta()
+    *upper_shape, has_upper = smaller.beta()
     low = np.full(len(gap), np.log(SMALLEST_P))
     high = np.zeros(len(gap))
     for _ in range(BISECTIONS):

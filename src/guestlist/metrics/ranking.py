@@ -407,17 +407,13 @@ def _tie_bounds(
 
 def _mid_rank(values: np.ndarray, population: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the share of ``population`` below each value; ties count 0.5."""
-    if weights is not None:
-        order = np.argsort(population, kind="stable")
-        population = population[order]
-        below = np.append(0.0, np.cumsum(weights[order]))
-        return (
-            below[np.searchsorted(population, values, "left")] + below[np.searchsorted(population, values, "right")]
-        ) / (2 * below[-1])
-    population = np.sort(population)
-    return (np.searchsorted(population, values, "left") + np.searchsorted(population, values, "right")) / (
-        2 * len(population)
-    )
+    if weights is None:
+        weights = np.ones(len(population))
+    order = np.argsort(population, kind="stable")
+    population = population[order]
+    below = np.append(0.0, np.cumsum(weights[order]))
+    left, right = (below[np.searchsorted(population, values, side)] for side in ("left", "right"))
+    return (left + right) / (2 * below[-1])
 
 
 def auc_gain_within_folds(

@@ -64,8 +64,7 @@ class LeakageScorer:
                 "to the scorer and to cross_validate or fit."
             )
         values, counts = np.unique(self.hashes, return_counts=True)
-        tested = np.zeros(len(values), dtype=int)
-        np.add.at(tested, np.searchsorted(values, fold), 1)
+        tested = np.bincount(np.searchsorted(values, fold), minlength=len(values))
         in_both = values[(tested > 0) & (counts > tested)]
         members = ~np.isin(self.hashes, fold)
         nonmembers = ~np.isin(fold, in_both)
