@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 import guestlist as gl
 from guestlist import InputError
-from guestlist._baseline.baseline import evaluate_baseline
+from guestlist._baseline.baseline import cross_fit_baseline
 from guestlist._collect import prepare
 from guestlist._report.page import _columns
 from guestlist._store import fingerprint, row_hashes
@@ -199,7 +199,7 @@ def test_different_words_in_one_set_are_detected_without_the_model():
         x = np.array(sides[0][0] + sides[1][0], dtype=object)
         frame = pd.DataFrame({"t": x, "n": np.ones(200)}) if table else x
         y, member = np.concatenate([side[1] for side in sides]), np.repeat([True, False], 100)
-        return evaluate_baseline(frame, y, member, rng=np.random.default_rng(0)).p_value
+        return cross_fit_baseline(frame, y, member, rng=np.random.default_rng(0)).baseline.p_value
 
     assert p_value(0, table=False) > 0.05
     assert p_value(60, table=True) <= 0.01

@@ -28,7 +28,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 import guestlist as gl
-from guestlist._baseline.baseline import FOLDS, Baseline, cross_fit_baseline, evaluate_baseline, within_folds
+from guestlist._baseline.baseline import FOLDS, Baseline, cross_fit_baseline, within_folds
 from guestlist._baseline.columns import columns_of, design, folds_of, permuted_membership
 from guestlist._baseline.regression import cross_fitted, folds, second_order
 from guestlist._findings.baseline import Adjusted, adjusted
@@ -109,9 +109,9 @@ ONE_SOURCE: dict[str, tuple[Callable[[np.random.Generator], Sides], int]] = {
 
 
 def judged(sides: Sides, rng: np.random.Generator) -> Baseline:
-    results = evaluate_baseline(sides.x, sides.y, sides.member, sides.persons, rng=rng)
+    results = cross_fit_baseline(sides.x, sides.y, sides.member, sides.persons, rng=rng)
     assert results is not None
-    return results
+    return results.baseline
 
 
 def one_source(name: str, repeats: int | None = None) -> dict:
@@ -332,14 +332,14 @@ def weighed(each: int, shift: float, seed: list[int], leak: float = LEAK) -> Wei
 def _weighed(sides: Sides, scores: np.ndarray, true_weights: np.ndarray, rng: np.random.Generator) -> Weighed:
     results = cross_fit_baseline(sides.x, sides.y, sides.member, rng=rng)
     assert results is not None
-    baseline, cross_fitted = results
-    deviation = baseline.permutation_std
+    cross_fitted = results.cross_fitted
+    deviation = results.baseline.permutation_std
     gain = auc_gain_within_folds(
         scores, cross_fitted.score, sides.member, cross_fitted.fold, baseline_sd=deviation, at_least=0.5
     )
     oracle = auc(scores, sides.member, weights=true_weights)
     weighted = adjusted("attack", scores, sides.member, cross_fitted.propensity, cross_fitted.across_folds)
-    return Weighed(baseline, weighted, gain, oracle)
+    return Weighed(results.baseline, weighted, gain, oracle)
 
 
 def correlated_weighed(each: int, columns: int, seed: list[int], leak: float = LEAK) -> Weighed:

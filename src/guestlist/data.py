@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from guestlist._kernels import optional_take
 from guestlist._util import (
     FitParams,
     LazyArray,
@@ -99,18 +100,15 @@ class Data:
     def take(self, records: np.ndarray) -> "Data":
         """Return some of the records, by mask, position or slice."""
         records = _positions(records, len(self))
-        groups = {name: values[records] for name, values in self.groups.items()}
-        persons, marked = (None if values is None else values[records] for values in (self.persons, self.marked))
         ids: Any = lazy_take(vars(self)["ids"], records)
-        fit_params = None if self.fit_params is None else self.fit_params.take(records)
         return Data(
             x=select_rows(self.x, records),
             y=self.y[records],
             ids=ids,
-            groups=groups,
-            persons=persons,
-            marked=marked,
-            fit_params=fit_params,
+            groups={name: values[records] for name, values in self.groups.items()},
+            persons=optional_take(self.persons, records),
+            marked=optional_take(self.marked, records),
+            fit_params=None if self.fit_params is None else self.fit_params.take(records),
         )
 
     def copied(self, records: np.ndarray | None = None) -> "Data":
@@ -156,11 +154,6 @@ def as_data(
             raise ValueError(f"Expected {name}={short_repr(column)} to be the name of a column.")
     data = _data_of(source, side=side, label=label, group=column_names("group", group), id=id, person=person)
     _check_real(data, side)
-    return _in_usual_forms(data, side)
-
-
-def _in_usual_forms(data: Data, side: str) -> Data:
-    """Convert to this machine's byte order and typed labels; check that names are Unicode."""
     names = [("label", data.y), ("id", vars(data)["ids"]), ("person", data.persons), *data.groups.items()]
     for name, values in names:
         check_unicode(values, f"{name!r} of {side}")

@@ -9,13 +9,14 @@ import pytest
 from benchmarks.honesty import blind as baseline_simulations
 
 from guestlist._baseline import baseline
-from guestlist._baseline.baseline import PERMUTATIONS, evaluate_baseline, within_folds
+from guestlist._baseline.baseline import PERMUTATIONS, cross_fit_baseline, within_folds
 from guestlist._baseline.regression import cross_fitted, folds
 from oracles import auc
 
 
 def evaluated(x, y, member, persons=None, seed=0, **options):
-    return evaluate_baseline(x, y, member, persons, rng=np.random.default_rng(seed), **options)
+    fitted = cross_fit_baseline(x, y, member, persons, rng=np.random.default_rng(seed), **options)
+    return fitted and fitted.baseline
 
 
 # -- the test is exact --------------------------------------------------------------------------------------------------
@@ -89,7 +90,7 @@ def test_visits_of_the_same_persons_are_distinguished_unless_persons_are_known()
     for k in range(3):
         rng = np.random.default_rng([9, k])
         sides = baseline_simulations.persons(30, False, rng)
-        significant.append(evaluate_baseline(sides.x, sides.y, sides.member, rng=rng).significant)
+        significant.append(cross_fit_baseline(sides.x, sides.y, sides.member, rng=rng).baseline.significant)
     assert sum(significant) >= 2
 
 
@@ -127,7 +128,7 @@ def test_columns_correlated_in_one_set_are_detected(columns):
     for k in range(3):
         rng = np.random.default_rng([5, columns, k])
         sides = baseline_simulations.correlated(400, columns, rng)
-        assert evaluate_baseline(sides.x, sides.y, sides.member, rng=rng).significant
+        assert cross_fit_baseline(sides.x, sides.y, sides.member, rng=rng).baseline.significant
 
 
 @pytest.mark.slow

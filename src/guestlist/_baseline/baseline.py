@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -102,26 +102,22 @@ class CrossFitted:
         return standardised
 
 
-class BaselineFit(NamedTuple):
-    """Performance of the baseline, and its predictions per record."""
+@dataclass(frozen=True, eq=False)
+class BaselineFit:
+    """Performance of the baseline, and its predictions per record.
+
+    Attributes:
+        baseline: Performance.
+        predict: Computes the predictions, which takes longer.
+    """
 
     baseline: Baseline
-    cross_fitted: CrossFitted
+    predict: Callable[[], CrossFitted]
 
-
-def evaluate_baseline(
-    x: np.ndarray | pd.DataFrame | None,
-    y: np.ndarray | None,
-    member: np.ndarray,
-    persons: np.ndarray | None = None,
-    groups: Mapping[str, np.ndarray] | None = None,
-    *,
-    values: bool = False,
-    rng: np.random.Generator,
-) -> Baseline | None:
-    """Evaluate the baseline without its predictions per record; arguments as for :func:`cross_fit_baseline`."""
-    fitted = _fit(x, y, member, persons, groups, values=values, rng=rng)
-    return fitted and fitted[0]
+    @cached_property
+    def cross_fitted(self) -> CrossFitted:
+        """Predictions per record, computed once."""
+        return self.predict()
 
 
 def cross_fit_baseline(
@@ -135,7 +131,7 @@ def cross_fit_baseline(
     rng: np.random.Generator,
     hashes: np.ndarray | None = None,
 ) -> BaselineFit | None:
-    """Evaluate the baseline, and predict the membership of each record.
+    """Evaluate the baseline; its predictions of each record's membership are computed when they are first read.
 
     Args:
         x: (records, …) features, or None.
@@ -150,25 +146,6 @@ def cross_fit_baseline(
     Returns:
         None if there are too few records for held-out comparisons.
     """
-    fitted = _fit(x, y, member, persons, groups, values=values, rng=rng, hashes=hashes)
-    if fitted is None:
-        return None
-    baseline, predict = fitted
-    return BaselineFit(baseline, predict())
-
-
-def _fit(
-    x: np.ndarray | pd.DataFrame | None,
-    y: np.ndarray | None,
-    member: np.ndarray,
-    persons: np.ndarray | None,
-    groups: Mapping[str, np.ndarray] | None,
-    *,
-    values: bool,
-    rng: np.random.Generator,
-    hashes: np.ndarray | None = None,
-) -> tuple[Baseline, Callable[[], CrossFitted]] | None:
-    """Fit and test the classifier; also return the slower function that predicts each record."""
     records = len(member)
     featureless = x is None or not np.prod(np.shape(x)[1:])
     inputs = {"features": not featureless, "label": y is not None, "groups": bool(groups)}
@@ -218,7 +195,7 @@ def _fit(
         propensity = propensity_scores(features, labels, chosen, score, fold, member, unit)
         return scattered(CrossFitted(score, fold, propensity), rows, records)
 
-    return baseline, predict
+    return BaselineFit(baseline, predict)
 
 
 def scattered(predictions: CrossFitted, rows: np.ndarray, records: int) -> CrossFitted:

@@ -171,11 +171,7 @@ def _of_components(x: np.ndarray) -> np.ndarray:
 
 
 def _standardised(x: np.ndarray) -> np.ndarray:
-    centred = x - x.mean(axis=0)
-    deviation = centred.std(axis=0)
-    varies = deviation > 1e-9
-    scaled = centred[:, varies]
-    scaled /= deviation[varies]
+    scaled = _scaled(x)
     return np.asfortranarray(np.clip(scaled, -CLIP, CLIP, out=scaled))
 
 

@@ -41,7 +41,6 @@ from .samples import six_digit_rows as six_digit_rows
 from .samples import six_digits as six_digits
 from .samples import subsample_by_label as subsample_by_label
 from .samples import take_columns as take_columns
-from .thresholds import ClassThresholds as ClassThresholds
 from .thresholds import best_threshold as best_threshold
 from .thresholds import best_threshold_sorted as best_threshold_sorted
 from .thresholds import class_thresholds as class_thresholds

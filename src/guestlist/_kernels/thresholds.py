@@ -1,11 +1,9 @@
 """Thresholds that best separate members from non-members, where membership is known."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from guestlist._kernels.ranks import cached_argsort
-from guestlist._kernels.samples import MANY_CELLS, drop_unscored, rows_by_label
+from guestlist._kernels.samples import MANY_CELLS, drop_unscored
 
 
 def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
@@ -41,31 +39,27 @@ def best_threshold_sorted(ranked: np.ndarray, is_member: np.ndarray) -> float:
     return float(ranked[last[np.argmax(gain[last])]])
 
 
-def group_thresholds(values: np.ndarray, member: np.ndarray, group: np.ndarray, groups: int, sign: int) -> np.ndarray:
-    """Return :func:`best_threshold` of ``sign`` times the values of all rows, for each group and for all together.
+def class_thresholds(values: np.ndarray, member: np.ndarray, labels: np.ndarray, sign: int) -> np.ndarray:
+    """Return :func:`best_threshold` of ``sign`` times the values of all rows, for each record's class.
 
     Args:
         values: (models, records) NaN is ignored.
         member: (models, records) Training membership.
-        group: (records,) Group of each record, from 0.
-        groups: Number of groups.
+        labels: (records,) Classes; a negative label means no class.
         sign: 1 or -1.
 
     Returns:
-        (groups + 1,) thresholds; NaN where members or non-members are missing.
+        (records,) thresholds; NaN where members or non-members of the class are missing.
     """
+    classes, codes = np.unique(labels, return_inverse=True)
+    small_codes = codes.astype(np.min_scalar_type(len(classes)))  # Small integers are sorted faster.
     known = ~np.isnan(values)
     scores = sign * values[known]
+    group = np.broadcast_to(small_codes, values.shape)[known]
     order = np.argsort(scores)[::-1]  # Ties may be in any order, because they are flagged together.
-    ranked = scores[order]
-    inside = member[known][order]
-    small_group = group.astype(np.min_scalar_type(groups))  # Small integers are sorted faster.
-    group_of = np.broadcast_to(small_group, values.shape)[known][order]
-    by_group = np.argsort(group_of, kind="stable")
-    overall = np.nan
-    if inside.any() and not inside.all():
-        overall = best_threshold_sorted(ranked, inside)
-    return np.append(_sorted_group_thresholds(ranked[by_group], inside[by_group], group_of[by_group], groups), overall)
+    order = order[np.argsort(group[order], kind="stable")]
+    thresholds = _sorted_group_thresholds(scores[order], member[known][order], group[order], len(classes))
+    return np.where(labels >= 0, thresholds[codes], np.nan)
 
 
 def _sorted_group_thresholds(ranked: np.ndarray, inside: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
@@ -129,34 +123,6 @@ def _thresholds_without_blocks(ranked: np.ndarray, inside: np.ndarray, block: np
     gain[block[0], : np.argmax(block != block[0])] = -1
     gain[:, np.flatnonzero(ranked[1:] == ranked[:-1])] = -1
     return np.where(known, ranked[np.argmax(gain, axis=1)], np.nan).astype(np.float64)
-
-
-@dataclass(frozen=True)
-class ClassThresholds:
-    """Best threshold of each record's class, (records,), and of all records, (1,).
-
-    NaN where members or non-members are missing.
-    """
-
-    of_class: np.ndarray
-    overall: np.ndarray
-
-
-def class_thresholds(values: np.ndarray, member: np.ndarray, labels: np.ndarray, sign: int) -> ClassThresholds:
-    """Return :func:`best_threshold` of ``sign`` times the values of all rows, per class and for all classes.
-
-    Args:
-        values: (models, records) NaN is ignored.
-        member: (models, records) Training membership.
-        labels: (records,) Classes; a negative label means no class.
-        sign: 1 or -1.
-    """
-    classes = rows_by_label(labels)
-    codes = np.full(len(labels), len(classes))  # The last code is for records without a class.
-    for code, records in enumerate(classes):
-        codes[records] = code
-    thresholds = group_thresholds(values, member, codes, len(classes) + 1, sign)
-    return ClassThresholds(np.where(codes < len(classes), thresholds[codes], np.nan), thresholds[-1:])
 
 
 def lookup_thresholds(thresholds: np.ndarray, labels: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -103,11 +103,6 @@ class Manifest:
 PARTS = ("data", "split", "recipe", "seed", "game", "scale", "classes")
 
 
-def differences(first: Manifest, second: Manifest) -> list[str]:
-    """Return the names of the fields in which two manifests differ."""
-    return [name for name in PARTS if getattr(first, name) != getattr(second, name)]
-
-
 def write_manifest(path: Path, manifest: Manifest) -> None:
     """Write a manifest with integrity metadata."""
     write_checked_json(path, _PROVENANCE, {**asdict(manifest), "classes": list(manifest.classes)})
@@ -452,12 +447,9 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
     stored = read_manifest(path)
     if manifest is None:
         return Store(folder, stored)
-    different = differences(stored, manifest)
+    different = [DESCRIPTIONS[name] for name in PARTS if getattr(stored, name) != getattr(manifest, name)]
     if different:
-        raise FolderError(
-            f"{folder} holds a different audit, with {' and '.join(DESCRIPTIONS[name] for name in different)}. Choose "
-            "another folder."
-        )
+        raise FolderError(f"{folder} holds a different audit, with {' and '.join(different)}. Choose another folder.")
     about = {**stored.about, **manifest.about}  # The inputs may have moved; notes of other commands stay.
     if about != stored.about:
         stored = replace(stored, about=about)

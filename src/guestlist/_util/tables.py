@@ -208,7 +208,6 @@ def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray
     A category that the first table does not have is equally far from all of its categories.
     """
     from sklearn.compose import make_column_transformer
-    from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
     for each in (table, *others):
@@ -228,7 +227,7 @@ def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray
     numbers = list(table.select_dtypes("number").columns)
     categories = [column for column in table.columns if column not in numbers]
     encoder = make_column_transformer(
-        (make_pipeline(StandardScaler()), numbers),
+        (StandardScaler(), numbers),
         (OneHotEncoder(handle_unknown="ignore", sparse_output=False), categories),
     ).fit(table)
     return [np.asarray(encoder.transform(each[table.columns]), dtype=np.float64) for each in (table, *others)]

@@ -9,7 +9,6 @@ import numpy as np
 
 from guestlist._kernels import (
     ClassEcdf,
-    ClassThresholds,
     InOutMoments,
     Moments,
     as_slice,
@@ -143,22 +142,33 @@ class Signals(_Cached):
 
         NaN: all are members, or none is.
         """
-        rows = self.estimation_rows
-        thresholds = self._thresholds(name, sign, "classes", rows).of_class
-        if rows is None:
-            return thresholds
-        return lookup_thresholds(thresholds, self.labels[rows], self.labels)
+
+        def make() -> np.ndarray:
+            rows = self.estimation_rows
+            labels = self.labels if rows is None else self.labels[rows]
+            thresholds = class_thresholds(*self._reference_values(name, rows), labels, sign)
+            if rows is None:
+                return thresholds
+            return lookup_thresholds(thresholds, labels, self.labels)
+
+        return self.once(("class_thresholds", name, sign), make)
 
     def best_threshold(self, name: str, sign: int) -> np.ndarray:
         """Return the (1,) threshold that best separates the references' members among all records.
 
         NaN: all are members, or none is.
         """
-        rows = None
-        # A simple random sample: in ``estimation_rows``, rare classes are too many.
-        if self.estimation_rows is not None:
-            rows = subsample_by_label(np.zeros(len(self.labels), dtype=np.int64), self._reference_counts, ENOUGH)
-        return self._thresholds(name, sign, "overall", rows).overall
+
+        def make() -> np.ndarray:
+            one_class = np.zeros(len(self.labels), dtype=np.int64)
+            rows = None
+            # A simple random sample: in ``estimation_rows``, rare classes are too many.
+            if self.estimation_rows is not None:
+                rows = subsample_by_label(one_class, self._reference_counts, ENOUGH)
+            values, member = self._reference_values(name, rows)
+            return class_thresholds(values, member, one_class[: values.shape[1]], sign)[:1].copy()
+
+        return self.once(("best_threshold", name, sign), make)
 
     @cached_property
     def estimation_rows(self) -> np.ndarray | None:
@@ -207,15 +217,6 @@ class Signals(_Cached):
         else:
             member = take_columns(self.reference_member, records)
         return self.reference(name, records), member
-
-    def _thresholds(self, name: str, sign: int, sample: str, records: np.ndarray | None) -> ClassThresholds:
-        """Return thresholds from a sample of the records, which ``sample`` names, or from all."""
-
-        def make() -> ClassThresholds:
-            labels = self.labels if records is None else self.labels[records]
-            return class_thresholds(*self._reference_values(name, records), labels, sign)
-
-        return self.once(("thresholds", name, sign, "all" if records is None else sample), make)
 
     def take(self, records: np.ndarray) -> "Signals":
         """Select records."""
@@ -436,11 +437,7 @@ View = Signals | Rotation
 
 
 def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    try:
-        return values[name]
-    except KeyError:
-        _checked_name(values, name)
-        raise
+    return values[_checked_name(values, name)]
 
 
 def _checked_name(values: Mapping[str, np.ndarray], name: str) -> str:

@@ -408,11 +408,13 @@ def _tie_bounds(
 def _mid_rank(values: np.ndarray, population: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the share of ``population`` below each value; ties count 0.5."""
     if weights is None:
-        weights = np.ones(len(population))
-    order = np.argsort(population, kind="stable")
-    population = population[order]
-    below = np.append(0.0, np.cumsum(weights[order]))
-    left, right = (below[np.searchsorted(population, values, side)] for side in ("left", "right"))
+        ordered = np.sort(population)
+        below = np.arange(len(ordered) + 1)
+    else:
+        order = np.argsort(population, kind="stable")
+        ordered = population[order]
+        below = np.append(0.0, np.cumsum(weights[order]))
+    left, right = (below[np.searchsorted(ordered, values, side)] for side in ("left", "right"))
     return (left + right) / (2 * below[-1])
 
 
