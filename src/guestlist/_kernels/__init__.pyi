@@ -46,3 +46,4 @@ from .thresholds import best_threshold_sorted as best_threshold_sorted
 from .thresholds import class_thresholds as class_thresholds
 from .thresholds import leave_block_out_thresholds as leave_block_out_thresholds
 from .thresholds import lookup_thresholds as lookup_thresholds
+from .thresholds import overall_threshold as overall_threshold

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from guestlist._kernels.ranks import cached_argsort
-from guestlist._kernels.samples import MANY_CELLS, drop_unscored
+from guestlist._kernels.ranks import cached_argsort, tie_runs
+from guestlist._kernels.samples import MANY_CELLS, drop_unscored, rows_by_label, take_columns
 
 
 def best_threshold(scores: np.ndarray, member: np.ndarray) -> float:
@@ -51,39 +51,34 @@ def class_thresholds(values: np.ndarray, member: np.ndarray, labels: np.ndarray,
     Returns:
         (records,) thresholds; NaN where members or non-members of the class are missing.
     """
-    classes, codes = np.unique(labels, return_inverse=True)
-    small_codes = codes.astype(np.min_scalar_type(len(classes)))  # Small integers are sorted faster.
-    known = ~np.isnan(values)
-    scores = sign * values[known]
-    group = np.broadcast_to(small_codes, values.shape)[known]
-    order = np.argsort(scores)[::-1]  # Ties may be in any order, because they are flagged together.
-    order = order[np.argsort(group[order], kind="stable")]
-    thresholds = _sorted_group_thresholds(scores[order], member[known][order], group[order], len(classes))
-    return np.where(labels >= 0, thresholds[codes], np.nan)
+    thresholds = np.full(len(labels), np.nan)
+    for records in rows_by_label(labels):
+        thresholds[records] = overall_threshold(take_columns(values, records), take_columns(member, records), sign)
+    return thresholds
 
 
-def _sorted_group_thresholds(ranked: np.ndarray, inside: np.ndarray, group: np.ndarray, groups: int) -> np.ndarray:
-    """Return the best threshold of each group; NaN without both members and non-members.
+def overall_threshold(values: np.ndarray, member: np.ndarray, sign: int) -> float:
+    """Return :func:`best_threshold` of ``sign`` times all values; NaN without both members and non-members.
+
+    Only values of members can be best: at any other value the next higher one has fewer false positives.
 
     Args:
-        ranked: (points,) Scores group by group, each from the highest to the lowest, without NaN.
-        inside: (points,) Membership.
-        group: (points,) Group number, from 0.
-        groups: Number of groups.
+        values: (models, records) NaN is ignored.
+        member: (models, records) Training membership.
+        sign: 1 or -1.
     """
-    size = np.bincount(group, minlength=groups)
-    n1 = np.bincount(group[inside], minlength=groups)
-    n0 = size - n1
-    # Counts instead of rates, so that equal advantages compare equal. The sum over each group is 0.
-    gain = np.cumsum(np.where(inside, n0[group], -n1[group]))
-    tied = (ranked[1:] == ranked[:-1]) & (group[1:] == group[:-1])
-    gain[:-1][tied] = -1  # The best gain is at least 0, and of equal scores only the last counts.
-    occupied = np.flatnonzero(size)
-    starts = (np.cumsum(size) - size)[occupied]
-    best = np.flatnonzero(gain == np.repeat(np.maximum.reduceat(gain, starts), size[occupied]))
-    thresholds = np.full(groups, np.nan)
-    thresholds[occupied] = ranked[best[np.searchsorted(best, starts)]]  # the first of each group
-    return np.where((n0 > 0) & (n1 > 0), thresholds, np.nan)
+    known = ~np.isnan(values)
+    members = np.sort(sign * values[known & member])
+    nonmembers = np.sort(sign * values[known & ~member])
+    if not len(members) or not len(nonmembers):
+        return float("nan")
+    starts, _ = tie_runs(members)
+    candidates = members[starts]
+    true_positives = len(members) - starts
+    false_positives = len(nonmembers) - np.searchsorted(nonmembers, candidates)
+    # Counts instead of rates, so that equal advantages compare equal.
+    gain = true_positives * len(nonmembers) - false_positives * len(members)
+    return float(candidates[np.flatnonzero(gain == gain.max())[-1]])
 
 
 def leave_block_out_thresholds(scores: np.ndarray, member: np.ndarray, block: np.ndarray, blocks: int) -> np.ndarray:

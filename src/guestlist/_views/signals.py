@@ -21,6 +21,7 @@ from guestlist._kernels import (
     leave_block_out_thresholds,
     lookup_thresholds,
     optional_take,
+    overall_threshold,
     rows_by_label,
     share_above,
     subsample_by_label,
@@ -160,13 +161,11 @@ class Signals(_Cached):
         """
 
         def make() -> np.ndarray:
-            one_class = np.zeros(len(self.labels), dtype=np.int64)
             rows = None
             # A simple random sample: in ``estimation_rows``, rare classes are too many.
             if self.estimation_rows is not None:
-                rows = subsample_by_label(one_class, self._reference_counts, ENOUGH)
-            values, member = self._reference_values(name, rows)
-            return class_thresholds(values, member, one_class[: values.shape[1]], sign)[:1].copy()
+                rows = subsample_by_label(np.zeros(len(self.labels), dtype=np.int64), self._reference_counts, ENOUGH)
+            return np.array([overall_threshold(*self._reference_values(name, rows), sign)])
 
         return self.once(("best_threshold", name, sign), make)
 
