@@ -5,8 +5,7 @@ import guestlist as gl
 from guestlist import InputError
 from guestlist._findings.attacks import evaluate_attack
 from guestlist._findings.headline import choose, stand_in_targets
-from guestlist._kernels import class_thresholds
-from guestlist._kernels.compiled_thresholds import leave_block_out_thresholds
+from guestlist._kernels import class_thresholds, leave_block_out_thresholds
 from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
 from guestlist.attacks.metrics import average_threshold

@@ -7,22 +7,18 @@ import numpy as np
 import pytest
 
 from guestlist._kernels import (
-    leave_block_out_thresholds,
     moments,
     permutations,
     permuted_tprs,
     student_log_odds,
-    thresholds,
 )
 
-MODELS = 9
 RECORDS = 300
 
 
 def compiled(monkeypatch) -> None:
     """Make every array large."""
-    for module in (moments, thresholds):
-        monkeypatch.setattr(module, "MANY_CELLS", -1)
+    monkeypatch.setattr(moments, "MANY_CELLS", -1)
     monkeypatch.setattr(moments, "MANY_TAILS", -1)
     monkeypatch.setattr(permutations, "FEW_POSITIONS", -1)
 
@@ -30,7 +26,7 @@ def compiled(monkeypatch) -> None:
 VALUES = ("normal", "rounded", "huge", "equal", "single precision", "infinite")
 
 
-def values_of(kind: str, seed: int = 0, shape: tuple[int, int] = (MODELS, RECORDS)) -> tuple[np.ndarray, np.ndarray]:
+def values_of(kind: str, seed: int = 0, shape: tuple[int, int] = (9, RECORDS)) -> tuple[np.ndarray, np.ndarray]:
     """Values of models on records, some of them NaN, and membership."""
     rng = np.random.default_rng(seed)
     values = rng.normal(size=shape)
@@ -56,14 +52,6 @@ def same(monkeypatch, compute) -> None:
     for expected, other in zip(in_numpy, in_loops, strict=True):
         assert expected.dtype == other.dtype
         np.testing.assert_array_equal(expected, other)
-
-
-@pytest.mark.parametrize("kind", VALUES)
-def test_thresholds_without_each_block_are_identical(monkeypatch, kind):
-    values, member = values_of(kind)
-    known = ~np.isnan(values)
-    block = np.broadcast_to(np.arange(MODELS)[:, None], values.shape)[known]
-    same(monkeypatch, lambda: [leave_block_out_thresholds(values[known], member[known], block, MODELS)])
 
 
 @pytest.mark.parametrize("members", [0, 30, 200])

@@ -1,9 +1,11 @@
-"""Compiled loops over models: moments of IN and OUT models, and Student tails."""
+"""Compiled loops: moments of IN and OUT models, and Student tails."""
 
 import math
 
 import numpy as np
 from numba import njit
+
+from guestlist._kernels.moments import HALF_LOG_PI, LARGE, LOG_2
 
 RECORDS_PER_BATCH = 256  # The values of all models for these records fit in the cache.
 
@@ -22,14 +24,10 @@ def fill_in_out_moments(values, member, chosen, count, mean, squares):  # pragma
     models = len(chosen)
     records = values.shape[1]
     selected, counts = np.empty((2, models, RECORDS_PER_BATCH))
-    n, first, second, square = np.empty((4, RECORDS_PER_BATCH))
     for start in range(0, records, RECORDS_PER_BATCH):
         stop = min(start + RECORDS_PER_BATCH, records)
         for side in range(2):
-            n[:] = 0.0
-            first[:] = 0.0
-            second[:] = 0.0
-            square[:] = 0.0
+            n, first, second, square = np.zeros((4, stop - start))
             for k in range(models):
                 row = values[chosen[k]][start:stop]
                 trained = member[chosen[k]][start:stop]
@@ -63,11 +61,6 @@ def _add_selected(values, member, inside, selected, counts, n, total):  # pragma
         total[i] += selected[i]
 
 
-_HALF_LOG_PI = 0.5 * math.log(math.pi)
-_LOG_2 = math.log(2)
-LARGE = 1e100
-
-
 @njit(cache=True, error_model="numpy")
 def fill_student_log_odds(t, dof, out):  # pragma: no cover: compiled
     """Fill (values,) log P(T < t) / P(T > t) for Student's T with ``dof`` degrees of freedom."""
@@ -96,7 +89,7 @@ def _log_odds(t, dof):  # pragma: no cover: compiled
         y = ratio / (1 + ratio)
         log_x = -math.log1p(ratio)
         log_y = math.log(y)  # -inf where t is 0
-    front = a * log_x + log_y / 2 + _log_gamma_ratio(a) - _HALF_LOG_PI  # x^a (1 - x)^1/2 / B(a, 1/2)
+    front = a * log_x + log_y / 2 + _log_gamma_ratio(a) - HALF_LOG_PI  # x^a (1 - x)^1/2 / B(a, 1/2)
     if y < 1.5 / (a + 2.5):
         # Near 0, 1 - I_x(a, 1/2) = I_y(1/2, a) by its power series, whose terms are all positive.
         term = 1.0
@@ -108,7 +101,7 @@ def _log_odds(t, dof):  # pragma: no cover: compiled
             n += 1
         centre = 2 * math.exp(front) * total
         return math.log1p(centre) - math.log1p(-centre)
-    log_tail = front - math.log(a) + math.log(_continued_fraction(a, x)) - _LOG_2
+    log_tail = front - math.log(a) + math.log(_continued_fraction(a, x)) - LOG_2
     return math.log1p(-math.exp(log_tail)) - log_tail
 
 

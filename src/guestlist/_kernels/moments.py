@@ -12,9 +12,9 @@ from guestlist._kernels.samples import MANY_CELLS
 
 MANY_TAILS = 2**19  # With fewer values NumPy takes less time than loading the compiled loop.
 RECORDS_PER_BLOCK = 2**12  # The values of some models for these records fit in the cache.
-_HALF_LOG_PI = 0.5 * math.log(math.pi)
-_LOG_2 = math.log(2)
-_LARGE = 1e100
+HALF_LOG_PI = 0.5 * math.log(math.pi)
+LOG_2 = math.log(2)
+LARGE = 1e100
 
 
 @dataclass(frozen=True)
@@ -365,14 +365,14 @@ def _log_odds(t: np.ndarray, dof: np.ndarray) -> np.ndarray:
     log_y[y == 0] = -np.inf
     near = ~far & (y > 0)
     log_y[near] = _map(math.log, y[near])
-    front = a * log_x + log_y / 2 + log_gamma_ratio - _HALF_LOG_PI
+    front = a * log_x + log_y / 2 + log_gamma_ratio - HALF_LOG_PI
     log_odds = np.empty(len(t))
     centred = y < 1.5 / (a + 2.5)
     centre = 2 * _map(math.exp, front[centred]) * _power_series(a[centred], y[centred])
     log_odds[centred] = _map(math.log1p, centre) - _map(math.log1p, -centre)
     tail = ~centred
     fraction = _continued_fraction(a[tail], x[tail])
-    log_tail = front[tail] - log_a[tail] + _map(math.log, fraction) - _LOG_2
+    log_tail = front[tail] - log_a[tail] + _map(math.log, fraction) - LOG_2
     log_odds[tail] = _map(math.log1p, -_map(math.exp, log_tail)) - log_tail
     return log_odds
 
@@ -435,7 +435,7 @@ def _continued_fraction(a: np.ndarray, x: np.ndarray) -> np.ndarray:
         last = value
         value = bottom / top
         size = np.abs(bottom)
-        extreme = (size <= 1 / _LARGE) | (size >= _LARGE)
+        extreme = (size <= 1 / LARGE) | (size >= LARGE)
         if extreme.any():  # Only the ratios matter.
             for part in (top, top_before, bottom_before, bottom):
                 part[extreme] /= np.copysign(size[extreme], bottom[extreme])

@@ -206,7 +206,4 @@ def format_bytes(count: float) -> str:
 
 def joined_digest(*parts: bytes) -> str:
     """Return the SHA-256 digest of the parts joined together, without their lengths; for one file that of ``sha256sum``."""
-    sha256 = hashlib.sha256()
-    for part in parts:
-        sha256.update(part)
-    return sha256.hexdigest()
+    return hashlib.sha256(b"".join(parts)).hexdigest()
