@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from guestlist._kernels.samples import MANY_CELLS
-
-MANY_TAILS = 2**19  # With fewer values NumPy takes less time than loading the compiled loop.
+# With fewer numbers NumPy takes less time than loading the compiled loops, whose results are identical, or than compiling them
+# in the first audit after an installation.
+MANY_CELLS = 2**21
+MANY_TAILS = 2**19
 RECORDS_PER_BLOCK = 2**12  # The values of some models for these records fit in the cache.
 HALF_LOG_PI = 0.5 * math.log(math.pi)
 LOG_2 = math.log(2)
@@ -291,7 +292,7 @@ def _known_values(
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield the values of each model on those of the records for which it has one, and its membership of these."""
     for row, trained in zip(values, member, strict=True):
-        chosen = row[records].astype(np.float64)
+        chosen = row[records].astype(np.float64, copy=False)
         known = ~np.isnan(chosen)
         yield chosen[known], trained[records][known]
 

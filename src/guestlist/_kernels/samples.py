@@ -2,10 +2,6 @@
 
 import numpy as np
 
-# Larger arrays use compiled loops with identical results where these take a tenth of NumPy's time. Below, NumPy takes less time
-# than compiling, which happens in the first audit after an installation.
-MANY_CELLS = 2**21
-
 
 def count_unscored(scores: np.ndarray) -> int:
     """Count the NaN scores: records that an attack could not score and that metrics ignore.
