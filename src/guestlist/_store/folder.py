@@ -151,7 +151,6 @@ class Store:
         self.folder = folder
         self.manifest = manifest
         self._wrote_pool = False
-        self._split: Split | None = None
         self._row_digests: dict[int, str] = {}
         self._checked_files: dict[Path, _CheckedFile] = {}
 
@@ -168,19 +167,17 @@ class Store:
             return pd.read_parquet(io.BytesIO(content))
         return read_or_explain(path, read_parquet)
 
-    @property
+    @cached_property
     def split(self) -> Split:
         """Training sets and evaluated records of all planned models: the truth."""
-        if self._split is None:
-            path = self._existing(SPLIT)
-            arrays = read_or_explain(path, lambda path: read_checked_npz(path, self._audit_provenance(SPLIT)))
-            try:
-                split = Split(arrays["member"], arrays["asked"])
-            except (KeyError, ValueError) as error:
-                raise FolderError(f"{path} is damaged ({error}). Run the audit again in a new folder.") from error
-            read_or_explain(path, lambda path: check_npz(path, self._split_provenance(split)))
-            self._split = split
-        return self._split
+        path = self._existing(SPLIT)
+        arrays = read_or_explain(path, lambda path: read_checked_npz(path, self._audit_provenance(SPLIT)))
+        try:
+            split = Split(arrays["member"], arrays["asked"])
+        except (KeyError, ValueError) as error:
+            raise FolderError(f"{path} is damaged ({error}). Run the audit again in a new folder.") from error
+        read_or_explain(path, lambda path: check_npz(path, self._split_provenance(split)))
+        return split
 
     def write_pool(self, pool: pd.DataFrame) -> None:
         """Write the table of records."""
@@ -194,7 +191,7 @@ class Store:
         write_checked_npz(
             self.folder / SPLIT, self._split_provenance(split), {"member": split.member, "asked": split.evaluated}
         )
-        self._split = split
+        self.split = split
         self._row_digests.clear()
 
     # -- outputs of models ----------------------------------------------------------------------------------------
