@@ -17,7 +17,6 @@ from .permutations import needs_shifts as needs_shifts
 from .permutations import permutation_p_values as permutation_p_values
 from .permutations import permuted_tprs as permuted_tprs
 from .permutations import rank_sum_z_scores as rank_sum_z_scores
-from .ranks import MANY as MANY
 from .ranks import ClassEcdf as ClassEcdf
 from .ranks import aucs as aucs
 from .ranks import cached_argsort as cached_argsort

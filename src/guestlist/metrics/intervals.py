@@ -332,13 +332,11 @@ class ClusterSums:
 
     def complement(self) -> "ClusterSums":
         """Return the sums of one minus the values."""
-        return ClusterSums(
+        return replace(
+            self,
             total=self.records - self.total,
             squares=self.size_squares - 2 * self.cross + self.squares,
             cross=self.size_squares - self.cross,
-            records=self.records,
-            size_squares=self.size_squares,
-            n_clusters=self.n_clusters,
         )
 
 
