@@ -77,12 +77,11 @@ def draw_inclusion_by_class(data: Data, rate: float, seed: int, k: int) -> np.nd
     rng = stream(seed, "rows", k)
     person = person_numbers(data)
     included = rng.random(person.max() + 1) < rate
-    classes = data.kinds
     # Persons with records of a class.
-    class_of_pair = classes
+    class_of_pair = data.kinds
     person_of_pair = person
     if data.persons is not None:
-        class_of_pair, person_of_pair = np.divmod(np.unique(classes * len(included) + person), len(included))
+        class_of_pair, person_of_pair = np.divmod(np.unique(class_of_pair * len(included) + person), len(included))
     least = min_per_class(np.bincount(class_of_pair), rate)
     # A person may have records of several classes, so a new draw for one class may exclude records of another.
     while len(short := np.flatnonzero(np.bincount(class_of_pair, included[person_of_pair]) < least)):
@@ -225,8 +224,7 @@ class Sides:
         before = np.concatenate([[0], np.cumsum(np.bincount(person)[order])])  # records of persons drawn earlier
         members = int(np.searchsorted(before, self.members))
         evaluated = int(np.searchsorted(before, before[members] + self.nonmembers))
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order))
+        rank = np.argsort(order)
         return rank[person] < members, rank[person] < evaluated
 
     def membership(self, labels: np.ndarray) -> privacy.FixedSize:

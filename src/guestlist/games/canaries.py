@@ -71,11 +71,8 @@ class Canaries:
             others = np.setdiff1d(np.arange(len(data)), candidates)
             loss = ensemble(changed.take(others), changed.take(candidates), self.models).mean(axis=0)
             candidates = candidates[np.argsort(-loss, kind="stable")][: self.count]
-        marked = np.zeros(len(data), dtype=bool)
-        marked[candidates] = True
-        y = data.y.copy()
-        y[marked] = changed.y[marked]
-        return data.changed(y=y, marked=marked)
+        marked = np.isin(np.arange(len(data)), candidates)
+        return data.changed(y=np.where(marked, changed.y, data.y), marked=marked)
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
         if data.marked is None:
@@ -161,8 +158,7 @@ class Strong:
                 f"The game needs {candidates} candidate records and {max(others, 1):,} others; found {len(data):,} "
                 "records. Provide more records, or use fewer others."
             )
-        marked = np.zeros(len(data), dtype=bool)
-        marked[order[:candidates]] = True
+        marked = np.isin(np.arange(len(data)), order[:candidates])
         return data.changed(marked=marked).take(np.sort(order[: candidates + others]))
 
     def row(self, k: int, data: Data, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -203,8 +199,5 @@ class Exchangeable:
                 f"The game needs members={self.members} and one more record; found {len(data)}. Provide more records."
             )
         # All orders are equally likely, so each of the last two records is the member with probability 0.5.
-        order = stream(seed, "rows", k).permutation(len(data))
-        member, evaluated = np.zeros((2, len(data)), dtype=bool)
-        member[order[: self.members]] = True
-        evaluated[order[self.members - 1 : self.members + 1]] = True
-        return member, evaluated
+        rank = np.argsort(stream(seed, "rows", k).permutation(len(data)))
+        return rank < self.members, (rank == self.members - 1) | (rank == self.members)

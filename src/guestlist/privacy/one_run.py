@@ -105,9 +105,7 @@ class _Guessing:
         order = np.lexsort((rng.permutation(len(scores)), scores))  # NaN last
         known = int((~np.isnan(scores)).sum())
         order = np.concatenate([order[: known // 2], order[known:], order[known // 2 : known]])
-        ranks = np.empty(len(order))
-        ranks[order] = np.arange(len(order))
-        return ranks, member, self.membership.probability(member)
+        return np.argsort(order), member, self.membership.probability(member)
 
     def candidates(self, member: np.ndarray) -> tuple[float, ...]:
         if self.shares is not None:
