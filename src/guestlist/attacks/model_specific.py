@@ -73,8 +73,7 @@ def leaf_shares(signals: Signals) -> np.ndarray:
     classes = np.zeros(rows.sum(), dtype=np.int64)
     if leaves.by_class:
         classes = signals.labels[rows]
-    trees = [_tree_log_ratio(leaves, tree, classes) for tree in range(leaves.leaf.shape[1])]
-    scores[rows] = np.mean(trees, axis=0)
+    scores[rows] = np.mean([_tree_log_ratio(leaves, tree, classes) for tree in range(leaves.leaf.shape[1])], axis=0)
     return scores
 
 

@@ -7,6 +7,7 @@ from math import ceil
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from guestlist._case import Case
 from guestlist._kernels import optional_take
@@ -384,10 +385,5 @@ def _metric_values(repeats: Sequence[Sequence[PredictiveValue]], risk: str, atta
 
 
 def _mean_and_sd(values: np.ndarray) -> RepeatedValue:
-    values = values[~np.isnan(values)]
-    if not len(values):
-        return RepeatedValue(float("nan"), float("nan"), 0)
-    sd = float("nan")
-    if len(values) > 1:
-        sd = float(values.std(ddof=1))
-    return RepeatedValue(float(values.mean()), sd, len(values))
+    known = pd.Series(values).dropna()
+    return RepeatedValue(float(known.mean()), float(known.std()), len(known))
