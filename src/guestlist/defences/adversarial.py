@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import softmax
 
 from guestlist._util import DescribedRecipe, integer, number, one_thread, torch
 from guestlist.data import Data
@@ -63,8 +64,8 @@ class AdvReg:
         x = tensor(self.held_out.x, start.module)
         y = labels_tensor(self.held_out.y, start.module)
         classes = answered(start.module, x[:1]).shape[1]
-        devices = [start.x.device] if start.x.is_cuda else []
-        with torch.random.fork_rng(devices=devices):  # later draws must not depend on the classifier
+        # Later draws must not depend on the classifier.
+        with torch.random.fork_rng(devices=[start.x.device] if start.x.is_cuda else []):
             torch.manual_seed(int(start.rng.integers(2**63)))
             attack = mlp(2 * classes, 1, hidden=self.hidden).to(start.x.dtype).to(start.x.device)
         optimizer = torch.optim.Adam(attack.parameters(), lr=self.learning_rate)
@@ -204,7 +205,7 @@ class Guarded:
 
         for scale in SCALES:
             noise = (scale - 1) * z
-            crossed = np.sign(self.odds(_softmax(z + noise))) != np.sign(self.odds(_softmax(z)))
+            crossed = np.sign(self.odds(softmax(z + noise, axis=1))) != np.sign(self.odds(softmax(z, axis=1)))
             keep(rows[crossed], noise[crossed])
         for weight in WEIGHTS:
             if not len(rows):
@@ -246,24 +247,19 @@ class Guarded:
         z = np.log(np.maximum(p, SMALLEST))
         low = np.zeros(len(p))
         high = np.ones(len(p))
-        at_first = np.sign(self.odds(_softmax(z)))
+        at_first = np.sign(self.odds(softmax(z, axis=1)))
         for _ in range(30):
             middle = (low + high) / 2
-            crossed = np.sign(self.odds(_softmax(z + middle[:, None] * noise))) != at_first
+            crossed = np.sign(self.odds(softmax(z + middle[:, None] * noise, axis=1))) != at_first
             low = np.where(crossed, low, middle)
             high = np.where(crossed, middle, high)
-        answers = _softmax(z + np.where(beyond, high, low)[:, None] * noise)
+        answers = softmax(z + np.where(beyond, high, low)[:, None] * noise, axis=1)
         same_class = answers.argmax(axis=1) == p.argmax(axis=1)
         return np.where(same_class[:, None], answers, p)
 
     def _odds(self, z):
         answers = self.network(z.softmax(dim=1).sort(dim=1).values.to(next(self.network.parameters()).dtype))
         return (answers[:, 1] - answers[:, 0]).to(torch.float64)
-
-
-def _softmax(z: np.ndarray) -> np.ndarray:
-    powers = np.exp(z - z.max(axis=1, keepdims=True))
-    return powers / powers.sum(axis=1, keepdims=True)
 
 
 def _draws(p: np.ndarray, seed: int) -> np.ndarray:

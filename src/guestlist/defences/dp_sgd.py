@@ -1,7 +1,6 @@
 """DP-SGD and DP-Adam (Abadi et al. 2016): per-record clipping, Poisson batches and noise."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import inf, isinf
@@ -9,14 +8,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from guestlist._util import described, torch
+from guestlist._util import DescribedRecipe, number, torch
 from guestlist.data import Data
-from guestlist.defences.torch_devices import AUTO, FUSED, Batches, device_of
+from guestlist.defences.torch_devices import AUTO, FUSED, Batches
 from guestlist.defences.torch_training import (
+    answered,
     begin_training,
+    check_options,
+    evaluation_mode,
     labels_for,
     last_module,
     loss_of,
+    optimizer_of,
     take_rows,
     tensor,
     trained_parameters,
@@ -55,9 +58,7 @@ def trusted(module, losses: Callable, x, y) -> bool:
     """
     if not knows(module):
         return False
-    training = module.training
-    module.eval()
-    try:
+    with evaluation_mode(module):
         for records in (2, 3):
             fast = by_layers(module, losses, x[:records], y[:records], 1.0)
             slow = by_records(module, losses, x[:records], y[:records], 1.0)
@@ -66,16 +67,12 @@ def trusted(module, losses: Callable, x, y) -> bool:
             pairs = [(fast.norms, slow.norms), *zip(fast.sums, slow.sums, strict=True)]
             if any(a.shape != b.shape or not torch.allclose(a, b, rtol=1e-3, atol=1e-5) for a, b in pairs):
                 return False
-    finally:
-        module.train(training)
     return True
 
 
 def knows(module) -> bool:
     """Return whether all trained parameters are in layers with known per-record gradients."""
-    from torch import nn
-
-    parameters = [p for part in module.modules() if _plain(part, nn) for p in part.parameters(recurse=False)]
+    parameters = [p for part in module.modules() if _plain(part) for p in part.parameters(recurse=False)]
     known = {id(p) for p in parameters}
     trained = trained_parameters(module)
     return len(known) == len(parameters) and all(id(p) in known for p in trained) and len(trained) == len(known)
@@ -83,11 +80,8 @@ def knows(module) -> bool:
 
 def check_clippable(module) -> None:
     """Raise for a module in which a record's output depends on other records: it has no per-record gradient."""
-    from torch import nn
-
-    mixing = nn.modules.batchnorm._BatchNorm
     for name, part in module.named_modules():
-        if isinstance(part, mixing):
+        if isinstance(part, torch.nn.modules.batchnorm._BatchNorm):
             raise InputError(
                 f"{name!r} normalises over the batch, so the gradient of one record depends on the others and cannot be "
                 "clipped. Use GroupNorm or LayerNorm."
@@ -109,11 +103,6 @@ class _LayerCall:
     version: int
     times: int = 1
 
-    @property
-    def changed(self) -> bool:
-        """Whether a later layer worked in place on the output."""
-        return self.answered._version != self.version
-
 
 @dataclass
 class _Recorder:
@@ -124,8 +113,7 @@ class _Recorder:
 
     def hook(self, layer, inputs, output):
         times = self.calls[id(layer)].times + 1 if id(layer) in self.calls else 1
-        call = _LayerCall(layer, inputs[0].detach(), output, version=output._version, times=times)
-        self.calls[id(layer)] = call
+        self.calls[id(layer)] = _LayerCall(layer, inputs[0].detach(), output, version=output._version, times=times)
         return output.clone() if self.clones else output
 
 
@@ -133,7 +121,7 @@ def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
     """Clip with the inputs and backward signals of layers; None unless each layer reads one row per record, once."""
     clones = any(getattr(part, "inplace", False) for part in module.modules())
     loss, calls = _pass(module, losses, x, y, clones=clones)
-    if any(part.changed for part in calls):
+    if any(part.answered._version != part.version for part in calls):  # a later layer worked in place on an output
         loss, calls = _pass(module, losses, x, y, clones=True)
     if any(part.times > 1 or len(part.read) != len(y) for part in calls):
         return None  # the gradient of one record is a sum over calls, or over rows
@@ -144,28 +132,24 @@ def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
         norms = torch.stack([part.squares() for part in parts]).sum(dim=0).sqrt()
         factor = _factor(norms, clip)
         sums = {id(p): value for part in parts for p, value in part.sums(factor)}
-    parameters = trained_parameters(module)
-    return Clipped([sums[id(p)] if id(p) in sums else torch.zeros_like(p) for p in parameters], norms)
+    return Clipped([sums[id(p)] if id(p) in sums else torch.zeros_like(p) for p in trained_parameters(module)], norms)
 
 
 def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
     """Clip one gradient per record, for any module that treats records independently."""
-    from torch.func import functional_call, grad, vmap
-
-    names = [name for name, p in module.named_parameters() if p.requires_grad]
     parameters = {name: p.detach() for name, p in module.named_parameters()}
     buffers = dict(module.named_buffers())
 
     def loss_of_one(trained, record, label):
-        answers = functional_call(module, {**parameters, **trained, **buffers}, (record[None],))
+        answers = torch.func.functional_call(module, {**parameters, **trained, **buffers}, (record[None],))
         return losses(answers, label[None])[0]
 
-    trained = {name: parameters[name] for name in names}
-    each = vmap(grad(loss_of_one), in_dims=(None, 0, 0), randomness="different")(trained, x, y)
+    trained = {name: parameters[name] for name, p in module.named_parameters() if p.requires_grad}
+    each = torch.func.vmap(torch.func.grad(loss_of_one), in_dims=(None, 0, 0), randomness="different")(trained, x, y)
     with torch.no_grad():
-        norms = torch.stack([each[name].flatten(1).square().sum(dim=1) for name in names]).sum(dim=0).sqrt()
+        norms = torch.stack([each[name].flatten(1).square().sum(dim=1) for name in trained]).sum(dim=0).sqrt()
         factor = _factor(norms, clip)
-        return Clipped([torch.tensordot(factor, each[name], dims=1) for name in names], norms)
+        return Clipped([torch.tensordot(factor, each[name], dims=1) for name in trained], norms)
 
 
 def _factor(norms, clip: float):
@@ -177,11 +161,9 @@ def _factor(norms, clip: float):
 
 def _layer_gradients(layer, read, signal) -> "_RowGradients | _SequenceGradients":
     """Return one layer's part of the gradients, from its input and backward signal."""
-    from torch import nn
-
     if read.ndim == 2:
         return _RowGradients(layer, read, signal)
-    if isinstance(layer, nn.Conv2d):
+    if isinstance(layer, torch.nn.Conv2d):
         signal = signal.movedim(1, 3).flatten(1, 2)
     else:
         read = read.flatten(1, -2)
@@ -192,15 +174,12 @@ def _layer_gradients(layer, read, signal) -> "_RowGradients | _SequenceGradients
 
 
 def _positions(layer, read):
-    """Return the (records, positions, inputs) that a layer reads."""
-    return _patches(layer, read) if layer.weight.ndim == 4 else read
-
-
-def _patches(layer, read):
-    """Return (records, positions, height * width * channels) patches that a convolution reads at each position.
+    """Return the (records, positions, inputs) that a layer reads; for a convolution, the patch at each position.
 
     If the channels of an image are adjacent in memory, this copies whole rows of a patch, and is faster than ``unfold``.
     """
+    if layer.weight.ndim == 2:
+        return read
     assert not isinstance(layer.padding, str), "such layers are not plain"
     rows, columns = layer.padding
     padded = torch.nn.functional.pad(read.movedim(1, 3), (0, 0, columns, columns, rows, rows))
@@ -220,12 +199,10 @@ class _RowGradients:
 
     def squares(self):
         """Return (records,) squared norms of the gradients of weight and bias."""
-        from torch.linalg import vecdot
-
-        read = vecdot(self.read, self.read)
+        read = _squared_norms(self.read)
         if self.layer.bias is not None:
             read += 1.0  # constant input of the bias
-        return read.mul_(vecdot(self.signal, self.signal))
+        return read.mul_(_squared_norms(self.signal))
 
     def sums(self, factor) -> Iterator[tuple[Any, Any]]:
         """Yield each parameter with its sum of gradients, each scaled by the factor of its record."""
@@ -317,26 +294,19 @@ def _weighted_sum(factor, gradients):
 
 def _pass(module, losses: Callable, x, y, *, clones: bool) -> tuple[Any, list[_LayerCall]]:
     """Return the summed loss of one pass, and the calls of its layers."""
-    with _recorded(module, clones=clones) as recorder:
-        loss = losses(module(x), y).sum()
-    return loss, list(recorder.calls.values())
-
-
-@contextmanager
-def _recorded(module, *, clones: bool):
-    from torch import nn
-
     recorder = _Recorder(clones)
-    handles = [part.register_forward_hook(recorder.hook) for part in module.modules() if _plain(part, nn)]
+    handles = [part.register_forward_hook(recorder.hook) for part in module.modules() if _plain(part)]
     try:
-        yield recorder
+        loss = losses(module(x), y).sum()
     finally:
         for handle in handles:
             handle.remove()
+    return loss, list(recorder.calls.values())
 
 
-def _plain(part, nn) -> bool:
+def _plain(part) -> bool:
     """Return whether a part is a linear layer, or a convolution with default padding mode and groups."""
+    nn = torch.nn
     if not set(part._parameters) <= {"weight", "bias"} or not isinstance(getattr(part, "weight", None), nn.Parameter):
         return False
     if type(part) is nn.Linear:
@@ -350,7 +320,7 @@ def _plain(part, nn) -> bool:
 
 
 @dataclass(frozen=True)
-class DpSgd:
+class DpSgd(DescribedRecipe):
     """Train with differential privacy: each record's gradient is clipped, and noise is added to the sum.
 
     Each step draws a new batch, every record independently with probability ``rate``, as the accountant assumes. A batch may be
@@ -385,22 +355,13 @@ class DpSgd:
     device: str = field(default=AUTO, compare=False)
 
     def __post_init__(self):
-        if self.optimizer not in ("adam", "sgd"):
-            raise ValueError(f"Expected optimizer={self.optimizer!r} to be 'adam' or 'sgd'.")
-        if self.loss not in ("cross_entropy", "squared"):
-            raise ValueError(f"Expected loss={self.loss!r} to be 'cross_entropy' or 'squared'.")
-        for name in ("clip", "epochs", "learning_rate"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"Expected {name}={getattr(self, name)} above 0.")
-        for name in ("noise", "weight_decay"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"Expected {name}={getattr(self, name)} to be 0 or more.")
+        check_options(self, optimizers=("sgd", "adam"))
+        number("epochs", self.epochs, 0)
+        number("rate", self.rate, 0, 1, ends="(]")
+        number("noise", self.noise, 0, ends="[)")
+        number("clip", self.clip, 0, ends="(]")
         if self.noise and self.clip == inf:
             raise ValueError(f"Expected clip={self.clip} to be a number: noise={self.noise} is in multiples of it.")
-        if not 0 < self.rate <= 1:
-            raise ValueError(f"Expected rate={self.rate} in (0, 1].")
-        if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
-            raise ValueError(f"Expected momentum={self.momentum} in [0, 1), and only with optimizer='sgd'.")
 
     @property
     def steps(self) -> int:
@@ -429,83 +390,56 @@ class DpSgd:
         """Return the same steps on the same batches, without clipping and noise."""
         return replace(self, noise=0.0, clip=inf)
 
-    def describe(self) -> str:
-        return described(self)
-
     def _steps(self, module, x, y, rng: np.random.Generator) -> Iterator:
         """Yield the module after each step."""
         check_clippable(module)
         module, device = begin_training(module, self.device, rng)
         x = tensor(x, module)
         y = labels_for(self.loss, y, module)
-        if not _all_finite(x):
+        if not (torch.isfinite(x.sum()) or torch.isfinite(x).all()):  # the sum is faster, but may overflow
             raise InputError(
                 "Some features are not finite, so the gradients of these records cannot be clipped. Impute them, or drop "
                 "these records."
             )
         if x.ndim == 4 and device.type in FUSED:
             x = _with_adjacent_channels(module, x)
-        optimizer = self._optimizer(module)
-        expected = self.rate * len(y)
-        deviation = self.noise * self.clip if self.noise else 0.0  # an infinite clip times 0 would be NaN
         parameters = trained_parameters(module)
+        optimizer = optimizer_of(self, parameters)
+        expected = self.rate * len(y)
         for parameter in parameters:  # a fused optimizer needs the memory layout of the parameter
             parameter.grad = torch.empty_like(parameter)
-        fast = trusted(module, self._losses, x, y)
+        losses = partial(loss_of, self.loss, reduction="none")
+        fast = trusted(module, losses, x, y)
         module.train()
         batches = Batches(device, size=len(y))
 
         def sums_of(batch, part: slice):
             """Return the sums of clipped gradients of a part of a batch."""
             rows = batch[part]
-            return clipped_sums(module, self._losses, take_rows(x, rows), take_rows(y, rows), self.clip, fast=fast).sums
+            return clipped_sums(module, losses, take_rows(x, rows), take_rows(y, rows), self.clip, fast=fast).sums
 
         for drawn in poisson_batches(len(y), self.rate, self.steps, rng):
             rows = torch.as_tensor(drawn, device=device)
             parts = batches.map(partial(sums_of, rows), len(rows))
             for parameter, *totals in zip(parameters, *parts, strict=True):
-                _fill_with_noise(parameter.grad, deviation / expected)
+                if self.noise:
+                    parameter.grad.normal_(0.0, self.noise * self.clip / expected)
+                else:
+                    parameter.grad.zero_()
                 for total in totals:
                     parameter.grad.add_(total, alpha=1 / expected)
             optimizer.step()
             yield module
 
-    def _losses(self, answers, y):
-        """Return (records,) losses."""
-        return loss_of(self.loss, answers, y, reduction="none")
-
-    def _optimizer(self, module):
-        options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
-        if self.optimizer == "sgd":
-            return torch.optim.SGD(trained_parameters(module), momentum=self.momentum, **options)
-        return torch.optim.Adam(trained_parameters(module), fused=device_of(module).type in FUSED, **options)
-
 
 def _with_adjacent_channels(module, x):
     """Return images with adjacent channels, as in plain training, or unchanged if the module needs another layout."""
     adjacent = x.contiguous(memory_format=torch.channels_last)
-    training = module.training
-    module.eval()  # Dropout would draw random numbers.
     try:
-        with torch.no_grad():
-            module(adjacent[:2])
+        answered(module, adjacent[:2])
     except RuntimeError:  # such as by ``view``
         return x
-    finally:
-        module.train(training)
     return adjacent
-
-
-def _fill_with_noise(gradient, deviation: float):
-    """Fill a tensor with normal noise, or with zeros for a deviation of 0."""
-    if deviation:
-        return gradient.normal_(0.0, deviation)
-    return gradient.zero_()
-
-
-def _all_finite(x) -> bool:
-    """Return whether all values are finite. The sum takes a quarter of the time, but may overflow."""
-    return bool(torch.isfinite(x.sum())) or bool(torch.isfinite(x).all())
 
 
 def poisson_batches(records: int, rate: float, steps: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
@@ -530,5 +464,4 @@ def dp_sgd_for(
         The recipe.
     """
     plain = DpSgd(noise=0.0, **options)
-    noise = noise_for(epsilon, rate=plain.rate, steps=plain.steps, delta=delta, progress=progress)
-    return DpSgd(noise=noise, **options)
+    return replace(plain, noise=noise_for(epsilon, rate=plain.rate, steps=plain.steps, delta=delta, progress=progress))

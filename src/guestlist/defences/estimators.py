@@ -46,8 +46,7 @@ class Refit(DescribedRecipe):
         parameters = model.get_params(deep=True)
         _check_rounds(model, parameters)
         silent = _silent(model, parameters)
-        seeds = sorted(names_ending((*parameters, *silent), SEEDS))
-        fresh = {name: int(rng.integers(2**31 - 1)) for name in seeds}
+        fresh = {name: int(rng.integers(2**31 - 1)) for name in sorted(names_ending((*parameters, *silent), SEEDS))}
         single = {name: 1 for name in names_ending(parameters, THREADS) if not _single(model, parameters, name)}
         model.set_params(**{**silent, **fresh, **single})
         arguments = {**_fit_arguments(data), **weights}
@@ -110,10 +109,9 @@ EARLY_STOPPING = ("early_stopping_round", "early_stopping_rounds")
 
 def _check_rounds(model, parameters) -> None:
     """Raise for models that stop early with validation records: references have none."""
-    stopping = [name for name in names_ending(parameters, EARLY_STOPPING) if parameters[name]]
-    parts = [parameters[name.rpartition("__")[0]] if "__" in name else model for name in stopping]
-    for name, part in zip(stopping, parts, strict=True):
-        if package_of(part) in ("xgboost", "lightgbm"):
+    for name in names_ending(parameters, EARLY_STOPPING):
+        part = parameters[name.rpartition("__")[0]] if "__" in name else model
+        if parameters[name] and package_of(part) in ("xgboost", "lightgbm"):
             raise InputError(
                 f"{type(part).__name__} stops early ({name}={parameters[name]}), based on records passed to fit that are "
                 "not available here. Turn early stopping off and set n_estimators to the number of rounds, as gl.audit "

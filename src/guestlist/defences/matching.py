@@ -1,8 +1,9 @@
 """Baselines of the same accuracy as a defence, and removal of the most exposed members."""
 
 import copy
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from guestlist.models.frameworks import FRAMEWORKS
 # Parameters that count training rounds in scikit-learn, XGBoost, LightGBM and CatBoost.
 ROUNDS = ("n_estimators", "max_iter", "iterations", "num_iterations")
 LEAST_NOISE = 1e-3  # below it, the search tries no noise
+MOST_TRIES = 20  # trainings of an estimator
 
 
 @dataclass(frozen=True)
@@ -106,11 +108,11 @@ def dp_at(
         )
     _check_classifier(recipe, members, held_out)
 
-    def train(noise: float) -> tuple[Any, float]:
+    def train(noise: float) -> _Try:
         trained = replace(recipe, noise=noise)(module, members, np.random.default_rng(seed))
-        return trained, goodness(trained, held_out.x, held_out.y)
+        return _Try(noise, goodness(trained, held_out.x, held_out.y), trained)
 
-    best, tried = _nearest(wanted, train, _noises(wanted, recipe.noise or 1.0), tries)
+    best, tried = _nearest(wanted, islice(_noises(wanted, recipe.noise or 1.0, train), tries))
     chosen = Searched(replace(recipe, noise=best.at), len(tried))
     return Matched(model=best.model, recipe=chosen, accuracy=best.accuracy, wanted=wanted, tried=tried)
 
@@ -124,41 +126,29 @@ class _Try:
     model: Any
 
 
-# A search yields the next value to try, and is sent its accuracy.
-_Search = Generator[float, float, None]
-_Tried = tuple[tuple[float, float], ...]
-
-
-def _nearest(
-    wanted: float, train: Callable[[float], tuple[Any, float]], search: _Search, tries: int
-) -> tuple[_Try, _Tried]:
+def _nearest(wanted: float, trials: Iterable[_Try]) -> tuple[_Try, tuple[tuple[float, float], ...]]:
     """Return the nearest trial (the first of ties), and all trials."""
     best = None
     tried = []
-    at = next(search)
-    for _ in range(tries):
-        model, reached = train(at)
-        tried.append((at, reached))
-        if best is None or abs(reached - wanted) < abs(best.accuracy - wanted):
-            best = _Try(at, reached, model)
-        try:
-            at = search.send(reached)
-        except StopIteration:
-            break
-    assert best is not None, "there is one try or more"
+    for trial in trials:
+        tried.append((trial.at, trial.accuracy))
+        if best is None or abs(trial.accuracy - wanted) < abs(best.accuracy - wanted):
+            best = trial
+    assert best is not None, "there is one trial or more"
     return best, tuple(tried)
 
 
-def _noises(wanted: float, noise: float) -> _Search:
+def _noises(wanted: float, noise: float, train: Callable[[float], _Try]) -> Iterator[_Try]:
     """Double or halve the noise until two trials enclose the accuracy, then bisect on a logarithmic scale."""
     low = high = 0.0  # largest noise known to be too small, smallest known to be too large; 0 if none
     while True:
-        reached = yield noise
-        if reached >= wanted:
+        trial = train(noise)
+        yield trial
+        if trial.accuracy >= wanted:
             low = noise
         else:
             high = noise
-        if noise == 0 or reached == wanted:
+        if noise == 0 or trial.accuracy == wanted:
             return
         if not high:
             noise = 2 * low
@@ -168,20 +158,21 @@ def _noises(wanted: float, noise: float) -> _Search:
             noise = float(np.sqrt(low * high))
 
 
-def _rounds(wanted: float, largest: int) -> _Search:
+def _rounds(wanted: float, largest: int, train: Callable[[float], _Try]) -> Iterator[_Try]:
     """Try 1, 2, 4, … rounds, then bisect between the nearest trial and the trials next to it."""
     known: dict[int, float] = {}
-    for rounds in sorted({*(2**k for k in range(largest.bit_length())), largest}):
-        known[rounds] = yield rounds
-    while True:
+    untried = sorted({*(2**k for k in range(largest.bit_length())), largest})
+    while untried:
+        for rounds in untried:
+            trial = train(rounds)
+            yield trial
+            known[rounds] = trial.accuracy
         tried = sorted(known)
         at = min(range(len(tried)), key=lambda k: abs(known[tried[k]] - wanted))
-        around = [(tried[k], tried[k + 1]) for k in (at - 1, at) if 0 <= k < len(tried) - 1]
-        between = [(a + b) // 2 for a, b in around if b - a > 1]
-        if not between or known[tried[at]] == wanted:
+        if known[tried[at]] == wanted:
             return
-        for rounds in between:
-            known[rounds] = yield rounds
+        around = [(tried[k], tried[k + 1]) for k in (at - 1, at) if 0 <= k < len(tried) - 1]
+        untried = [(a + b) // 2 for a, b in around if b - a > 1]
 
 
 def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: Fit, seed: int) -> Matched:
@@ -190,19 +181,16 @@ def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: F
             f"Early stopping of a module needs recipe=gl.defences.Fit(…); found {type(fit).__name__}. Pass it."
         )
     _check_classifier(fit, members, held_out)
-    best = None
-    tried = []
-    for epoch, trained in enumerate(fit.epochs_of(module, members, np.random.default_rng(seed)), start=1):
-        reached = goodness(trained, held_out.x, held_out.y)
-        tried.append((epoch, reached))
-        if best is None or abs(reached - wanted) < abs(best.accuracy - wanted):
-            best = _Try(epoch, reached, copy.deepcopy(trained).eval())
-    assert best is not None, "there is one epoch or more"
+    trials = (
+        _Try(epoch, goodness(trained, held_out.x, held_out.y), copy.deepcopy(trained))
+        for epoch, trained in enumerate(fit.epochs_of(module, members, np.random.default_rng(seed)), start=1)
+    )
+    best, tried = _nearest(wanted, trials)
     stopped = replace(fit, epochs=int(best.at))
-    return Matched(model=best.model, recipe=stopped, accuracy=best.accuracy, wanted=wanted, tried=tuple(tried))
+    return Matched(model=best.model.eval(), recipe=stopped, accuracy=best.accuracy, wanted=wanted, tried=tried)
 
 
-def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, tries: int = 20) -> Matched:
+def _stopped_estimator(wanted: float, model, members: Data, held_out: Data) -> Matched:
     parameters = model.get_params(deep=True)
     names = [name for name in names_ending(parameters, ROUNDS) if isinstance(parameters[name], int)]
     if not names:
@@ -212,17 +200,20 @@ def _stopped_estimator(wanted: float, model, members: Data, held_out: Data, trie
         )
     name = min(names, key=len)
 
-    def train(rounds: float) -> tuple[Any, float]:
+    def train(rounds: float) -> _Try:
         trained = unfitted(model).set_params(**{name: int(rounds)}).fit(copied(members.x), members.y)
-        return trained, float(np.mean(trained.predict(copied(held_out.x)) == held_out.y))
+        return _Try(rounds, float(np.mean(trained.predict(copied(held_out.x)) == held_out.y)), trained)
 
-    best, tried = _nearest(wanted, train, _rounds(wanted, parameters[name]), tries)
+    best, tried = _nearest(wanted, islice(_rounds(wanted, parameters[name], train), MOST_TRIES))
     return Matched(model=best.model, recipe=Refit(), accuracy=best.accuracy, wanted=wanted, tried=tried)
 
 
 def _checked(accuracy: float, members, held_out) -> tuple[float, Data, Data]:
-    wanted = number("accuracy", accuracy, 0, 1, ends="[]")
-    return wanted, as_data(members, side="members"), as_data(held_out, side="held_out")
+    return (
+        number("accuracy", accuracy, 0, 1, ends="[]"),
+        as_data(members, side="members"),
+        as_data(held_out, side="held_out"),
+    )
 
 
 def _check_classifier(recipe, *training_sets: Data) -> None:
@@ -260,8 +251,11 @@ class Removal(DescribedRecipe):
         """Return the ids of the members to remove, from an audit's table of records; ties are in the order of ids."""
         column = f"risk_{self.risk}"
         if column not in records:
-            risks = [name for name in map(str, records) if name.startswith("risk_")]
-            names = [name.removeprefix("risk_") for name in risks if not name.endswith(("_low", "_high"))]
+            names = [
+                name.removeprefix("risk_")
+                for name in map(str, records)
+                if name.startswith("risk_") and not name.endswith(("_low", "_high"))
+            ]
             raise InputError(f"The audit has no risk {self.risk!r}. Available risks: {', '.join(names) or 'none'}.")
         members = records[records["member"].to_numpy(dtype=bool)]
         risk = members[column].to_numpy(dtype=float)

@@ -282,11 +282,10 @@ def training_of(recipe: Any, attacker: str = "adaptive", model: str = "") -> Tra
     Returns:
         The facts that reports state.
     """
-    private: dict[str, Any] = {}
-    if hasattr(recipe, "privacy"):
-        for name, kind in (("noise", float), ("rate", float), ("steps", int)):
-            if getattr(recipe, name, None) is not None:
-                private[name] = kind(getattr(recipe, name))
+    types = {"noise": float, "rate": float, "steps": int} if hasattr(recipe, "privacy") else {}
+    private: dict[str, Any] = {
+        name: type_(getattr(recipe, name)) for name, type_ in types.items() if getattr(recipe, name, None) is not None
+    }
     return Training(recipe=model or written(recipe), attacker=attacker, tried=getattr(recipe, "tried", None), **private)
 
 

@@ -241,10 +241,8 @@ class Hamp(BatchObjective):
         number("weight", self.weight, 0, ends="[)")
 
     def loss(self, start: Start, answers, batch: Batch):
-        classes = answers.shape[1]
-        smoothing = smoothing_for(self.entropy, classes)
-        labels = (1 - smoothing) * soft(batch.y, classes, answers) + smoothing / classes
-        return start.loss(answers, batch._replace(y=labels)) - self.weight * output_entropy(answers).mean()
+        smoothing = LabelSmoothing(smoothing_for(self.entropy, answers.shape[1]))
+        return smoothing.loss(start, answers, batch) - self.weight * output_entropy(answers).mean()
 
 
 @lru_cache(maxsize=64)
@@ -302,8 +300,7 @@ class FgsmNoise(DescribedRecipe):
         Args:
             first: Trained module; the perturbation raises its loss.
         """
-        chosen = np.zeros(len(data), dtype=bool)
-        chosen[rng.permutation(len(data))[: round(self.share * len(data))]] = True
+        chosen = np.isin(np.arange(len(data)), rng.permutation(len(data))[: round(self.share * len(data))])
         x = np.array(data.x, dtype=np.float64)
         x[chosen] += self.size * np.sign(gradients(first, x[chosen], data.y[chosen]))
         return data.changed(x=x), chosen

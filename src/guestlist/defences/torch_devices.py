@@ -93,7 +93,6 @@ def _freest(names: list[str]) -> str:
     """Return the accelerator with the most free memory; the CPU if there is none."""
     if len(names) < 2:
         return next(iter(names), "cpu")
-    torch = extra("torch", "A torch device")
     return max(names, key=lambda name: getattr(torch, torch.device(name).type).mem_get_info(name)[0])
 
 
@@ -217,13 +216,12 @@ class Batches:
             compute()
             return True
         except RuntimeError as error:
-            out_of_memory = isinstance(error, torch.cuda.OutOfMemoryError)
-            out_of_memory |= any(text in str(error).lower() for text in _FULL)
-            if min(self.size, count) < 2 or not out_of_memory:
+            full = isinstance(error, torch.cuda.OutOfMemoryError) or any(text in str(error).lower() for text in _FULL)
+            if min(self.size, count) < 2 or not full:
                 raise
         size = min(self.size, count)  # after the except clause, because the error keeps tensors alive
         self.size = size // 2
-        if self.device.type in ("cuda", "xpu", "mps"):
+        if self.device.type in ACCELERATORS:
             getattr(torch, self.device.type).empty_cache()
         message = (
             f"The memory of {self.device} is too small for {size} records at once. guestlist continues with {self.size} at "

@@ -18,7 +18,7 @@ from torch import nn
 
 from guestlist.data import Data
 from guestlist.defences.torch_layers import Network, TwoLogits
-from guestlist.defences.torch_training import SLOTS, begin_training, labels_for, tensor
+from guestlist.defences.torch_training import SLOTS, begin_training, labels_for, loss_of, optimizer_of, tensor
 
 if TYPE_CHECKING:
     from guestlist.defences.torch_training import Fit
@@ -105,8 +105,7 @@ def train_together(
     Returns:
         The trained networks. One with batches of unusual length is trained as by ``fit``.
     """
-    if length is None:
-        length = batch_length(len(data), fit.batch_size)
+    length = length or batch_length(len(data), fit.batch_size)
     plans = [_Plan(np.flatnonzero(rows), fit, length) for rows in training_sets]
     fitting = [k for k, plan in enumerate(plans) if plan.fits]
     trained = {k: fit(module, data.take(plans[k].rows), rngs[k]) for k in range(len(plans)) if k not in fitting}
@@ -187,7 +186,7 @@ def _train(fit: Fit, module: Any, data: Data, plans: list[_Plan], rngs: list[np.
     x = tensor(data.x, module).flatten(1)
     x = nn.functional.pad(x, (0, -x.shape[1] % ALIGNMENT))
     y = labels_for(fit.loss, data.y, module)
-    optimizer = fit.optimizer_of(stack.parameters)
+    optimizer = optimizer_of(fit, stack.parameters)
     streams = [plan.batches(rng) for plan, rng in zip(plans, rngs, strict=True)]
     positions = torch.arange(plans[0].length)
     ends = {plan.steps for plan in plans}
@@ -210,12 +209,7 @@ def _train(fit: Fit, module: Any, data: Data, plans: list[_Plan], rngs: list[np.
 
 def _loss(name: str, outputs: Any, y: Any, weight: Any) -> Any:
     """Return the sum of the mean losses of all slots; filling records have weight 0."""
-    outputs = outputs.reshape(-1, outputs.shape[2])
-    if name == "squared":
-        losses = nn.functional.mse_loss(outputs.flatten(), y, reduction="none")
-    else:
-        losses = nn.functional.cross_entropy(outputs, y, reduction="none")
-    return (losses * weight.flatten()).sum()
+    return (loss_of(name, outputs.flatten(0, 1), y, reduction="none") * weight.flatten()).sum()
 
 
 class _Stack:

@@ -175,14 +175,9 @@ class Fit(DescribedRecipe):
     device: str = field(default=AUTO, compare=False)
 
     def __post_init__(self):
-        choice("optimizer", self.optimizer, ("adamw", "sgd"))
-        choice("loss", self.loss, ("cross_entropy", "squared"))
+        check_options(self, optimizers=("adamw", "sgd"))
         integer("epochs", self.epochs, 1)
         integer("batch_size", self.batch_size, 1)
-        number("learning_rate", self.learning_rate, 0)
-        number("weight_decay", self.weight_decay, 0, ends="[)")
-        if not 0 <= self.momentum < 1 or (self.momentum and self.optimizer != "sgd"):
-            raise ValueError(f"Expected momentum={self.momentum} in [0, 1), and only with optimizer='sgd'.")
         if self.objective is not None and not isinstance(self.objective, Objective):
             raise ValueError(
                 f"objective={self.objective!r} is not an objective. Pass for example gl.defences.LabelSmoothing(0.1)."
@@ -254,7 +249,7 @@ class Fit(DescribedRecipe):
             # Convolutions are about twice as fast if the channels of an image are adjacent in memory.
             module = module.to(memory_format=torch.channels_last)
             x = x.contiguous(memory_format=torch.channels_last)
-        optimizer = self.optimizer_of(trained_parameters(module))
+        optimizer = optimizer_of(self, trained_parameters(module))
         loss: Loss = self._loss
         if self.objective is not None:
             # An objective has its own random stream: one of weight 0 is identical to plain training.
@@ -283,14 +278,25 @@ class Fit(DescribedRecipe):
     def _loss(self, answers, batch: Batch):
         return loss_of(self.loss, answers, batch.y)
 
-    def optimizer_of(self, parameters: list) -> Any:
-        """Return the optimizer of these parameters."""
-        options: dict[str, Any] = {"lr": self.learning_rate, "weight_decay": self.weight_decay}
-        if self.optimizer == "sgd":
-            return torch.optim.SGD(parameters, momentum=self.momentum, **options)
-        # The fused optimizer makes one pass; a dozen small passes would take a third of the training time.
-        fused = all(parameter.device.type in FUSED for parameter in parameters)
-        return torch.optim.AdamW(parameters, fused=fused, **options)
+
+def check_options(recipe: Any, *, optimizers: Sequence[str]) -> None:
+    """Raise a ValueError unless the loss and the options of the optimizer of a recipe are in range."""
+    choice("optimizer", recipe.optimizer, optimizers)
+    choice("loss", recipe.loss, ("cross_entropy", "squared"))
+    number("learning_rate", recipe.learning_rate, 0)
+    number("weight_decay", recipe.weight_decay, 0, ends="[)")
+    if not 0 <= recipe.momentum < 1 or (recipe.momentum and recipe.optimizer != "sgd"):
+        raise ValueError(f"Expected momentum={recipe.momentum} in [0, 1), and only with optimizer='sgd'.")
+
+
+def optimizer_of(recipe: Any, parameters: list) -> Any:
+    """Return the optimizer that a recipe names, of these parameters."""
+    options: dict[str, Any] = {"lr": recipe.learning_rate, "weight_decay": recipe.weight_decay}
+    if recipe.optimizer == "sgd":
+        return torch.optim.SGD(parameters, momentum=recipe.momentum, **options)
+    # The fused optimizer makes one pass; a dozen small passes would take a third of the training time.
+    fused = all(parameter.device.type in FUSED for parameter in parameters)
+    return {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[recipe.optimizer](parameters, fused=fused, **options)
 
 
 def last_module(modules: Iterator) -> Any:

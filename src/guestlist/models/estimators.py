@@ -87,8 +87,9 @@ def untrained_model(model) -> UntrainedModel:
         changed = {name: value for name, value in changed.items() if name not in STOPPING[package]}
         changed[counted] = rounds
         if changed.get("callbacks"):
-            others = [callback for callback in changed["callbacks"] if type(callback).__name__ != "EarlyStopping"]
-            changed["callbacks"] = others or None
+            changed["callbacks"] = [
+                callback for callback in changed["callbacks"] if type(callback).__name__ != "EarlyStopping"
+            ] or None
         if package == "catboost":
             changed["learning_rate"] = last.learning_rate_  # by default it depends on the number of rounds
     if changed != parameters and last is model:
@@ -100,10 +101,8 @@ def untrained_model(model) -> UntrainedModel:
 
 def _rounds(package: str, model) -> int | None:
     """Return the number of rounds that a fitted model kept, if it stopped early or kept the best."""
-    if package == "xgboost":
-        best = getattr(model, "best_iteration", None)  # missing if it did not stop early
-        if best is not None:
-            return int(best) + 1
+    if package == "xgboost" and getattr(model, "best_iteration", None) is not None:  # missing if it did not stop early
+        return int(model.best_iteration) + 1
     if package == "lightgbm":
         return int(model.best_iteration_) or None
     if package == "catboost" and model.best_iteration_ is not None:
@@ -163,14 +162,17 @@ def estimator_target(
         "leverage": linear_leverage(model),
     }
     can: dict[str, Callable] = {name: function for name, function in capabilities.items() if function}
-    untrainable = ""
-    if default:
-        untrainable = _untrainable(model)
+    untrainable = _untrainable(model) if default else ""
     cannot = {"train": untrainable, "distil": untrainable}
     if not untrainable:
-        wrap = partial(estimator_target, untrained=start.model)
-        retraining = Retraining("estimator", start.model, training_recipe, wrap, text=recipe)
-        can |= {"train": trainer, "retrain": retraining}
+        can["train"] = trainer
+        can["retrain"] = Retraining(
+            trains="estimator",
+            model=start.model,
+            recipe=training_recipe,
+            wrap=partial(estimator_target, untrained=start.model),
+            text=recipe,
+        )
         if not scale.has_classes:
             can["distil"] = SoftValueTrainer(trainer)
         elif not hasattr(training_recipe, "weighted"):
@@ -404,8 +406,7 @@ class Train:
         instead of weights (the scaler of a pipeline, a smallest leaf) see each record once per class.
         """
         copies = data.take(np.repeat(np.arange(len(data)), len(self.classes)))
-        labelled = replace(copies, y=np.tile(self.classes, len(data)))
-        return self.weighted(labelled, soft.ravel(), rng)
+        return self.weighted(replace(copies, y=np.tile(self.classes, len(data))), soft.ravel(), rng)
 
     @property
     def is_robust(self) -> bool:

@@ -305,9 +305,9 @@ def _fed(inputs: tuple[Any, ...], x) -> dict[str, np.ndarray]:
     if len(inputs) == 1:
         return {inputs[0].name: _column(x, inputs[0])}
     if not isinstance(x, pd.DataFrame):
-        names = ", ".join(node.name for node in inputs)
         raise InputError(
-            f"The file reads the columns {names}, but the records are an array. Pass a table with these columns."
+            f"The file reads the columns {', '.join(node.name for node in inputs)}, but the records are an array. Pass a "
+            "table with these columns."
         )
     return {node.name: _column(x[node.name], node) for node in inputs}
 

@@ -11,7 +11,7 @@ import pandas as pd
 from guestlist._util import WIDTH, grams, is_free, one_thread, reason
 from guestlist.data import Data, encode, select_rows
 from guestlist.errors import AuditError, InputError
-from guestlist.models import query
+from guestlist.models.target import check_labelled, query
 
 QUERIES = 500  # members, and non-members, that are queried
 FEWEST = 15  # minimum number of queries per set
@@ -81,8 +81,10 @@ def _points(members, nonmembers) -> tuple[np.ndarray, np.ndarray]:
         both = pd.concat([members, nonmembers], ignore_index=True)
         numbers = both.select_dtypes("number")
         others = [both[name] for name in both.columns if name not in numbers.columns]
-        words = [grams(column) if is_free(column) else _one_hot(column) for column in others]
-        parts = [_scaled(numbers.to_numpy(dtype=np.float64, na_value=np.nan)), *words]
+        parts = [
+            _scaled(numbers.to_numpy(dtype=np.float64, na_value=np.nan)),
+            *(grams(column) if is_free(column) else _one_hot(column) for column in others),
+        ]
     elif members.dtype.kind in "iufb":
         flat = np.concatenate([members.reshape(len(members), -1), nonmembers.reshape(len(nonmembers), -1)])
         parts = [_scaled(flat.astype(np.float64))]
@@ -359,12 +361,7 @@ def check_not_the_same(duplicate: np.ndarray) -> None:
 
 
 def _check_labels(side: str, data: Data, classes: np.ndarray) -> None:
-    missing = pd.isna(data.y)
-    if missing.any():
-        raise InputError(
-            f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}. Fill in the labels, or "
-            "drop these records."
-        )
+    check_labelled(data.y, side)
     unknown = encode(data.y, classes) < 0
     if unknown.any():
         counts = Counter(map(_label_text, data.y[unknown])).most_common(5)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist._util import FitParams, describe, described, extra
+from guestlist._util import DescribedRecipe, FitParams, describe, extra
 from guestlist.data import Data
 from guestlist.defences import Recipe, as_recipe, training_of
 from guestlist.errors import InputError
@@ -81,8 +81,14 @@ def keras_target(
     else:
         clone = _clone(model)
         trainer = _Train(model=clone, classes=labels, scale=scale, recipe=recipe, batch_size=batch_size)
-        wrap = partial(keras_target, classes=labels, scale=scale, batch_size=batch_size, name=name)
-        can = {"train": trainer, "retrain": Retraining("Keras model", clone, recipe, wrap, classes=labels)}
+        can["train"] = trainer
+        can["retrain"] = Retraining(
+            trains="Keras model",
+            model=clone,
+            recipe=recipe,
+            wrap=partial(keras_target, classes=labels, scale=scale, batch_size=batch_size, name=name),
+            classes=labels,
+        )
         if labels is None:
             can["distil"] = SoftValueTrainer(trainer)
     return Target(
@@ -103,13 +109,12 @@ def retrain_keras(
 ) -> Target:
     """Train a target on the members among some records; see :class:`guestlist.models.frameworks.Framework`."""
     target = keras_target(model, classes=classes, train=recipe)
-    labels = target.classes if target.scale.has_classes else None
-    records = with_positions(target.fitting(data, "data").copied(members), labels, recipe)
+    records = with_positions(target.fitting(data, "data").copied(members), target.classes, recipe)
     return keras_target(fit(recipe, model, records), classes=classes, train=recipe)
 
 
 @dataclass(frozen=True)
-class KerasFit:
+class KerasFit(DescribedRecipe):
     """Recipe that trains a clone of a Keras model with ``fit``, from new random parameters.
 
     Arguments in ``fit_params`` take precedence.
@@ -151,9 +156,6 @@ class KerasFit:
         if self.epochs is None and "epochs" not in (params.arguments if params else {}):
             raise InputError(f"The model does not store its number of epochs. {EPOCHS}")
 
-    def describe(self) -> str:
-        return described(self)
-
 
 @contextmanager
 def seed_keras(seed: int) -> Iterator[None]:
@@ -161,8 +163,7 @@ def seed_keras(seed: int) -> Iterator[None]:
     import keras
     from keras.src.backend.common import global_state  # Keras has no public function that reads its generator.
 
-    names = ("global_random_seed", "global_seed_generator")
-    before = {name: global_state.get_global_attribute(name) for name in names}
+    before = {name: global_state.get_global_attribute(name) for name in ("global_random_seed", "global_seed_generator")}
     with ExitStack() as stack:
         if keras.backend.backend() == "torch":
             from guestlist.models.torch_modules import seed_torch

@@ -126,11 +126,10 @@ def multinomial_leverage(
     with np.errstate(divide="ignore"):
         log_1_minus_p = np.log(-np.expm1(log_p))
     weights = weight[:, None] * np.exp(log_p + log_1_minus_p)
-    each = [
-        leverage(x, member=member, penalty=penalty, intercept=intercept, weight=class_weights)
-        for class_weights in weights.T
-    ]
-    return np.sum(each, axis=0)
+    return np.sum(
+        [leverage(x, member=member, penalty=penalty, intercept=intercept, weight=column) for column in weights.T],
+        axis=0,
+    )
 
 
 @dataclass(frozen=True)
@@ -146,18 +145,20 @@ class LastLayer:
     classes: bool
 
     def __call__(self, data: Data, member: np.ndarray) -> np.ndarray:
-        flat = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
-        x = TorchLayers(self.module, self.batch_size)(data.x).get("last_hidden", flat)
+        x = self._inputs(data, self.batch_size)
         if not self.classes:
             return leverage(x, member=member)
         log_p = log_softmax(self.predict(data.x), axis=1)
         return multinomial_leverage(x, log_p, member, np.ones(len(x)), penalty=0.0, intercept=True)
 
     def takes(self, data: Data) -> float:
-        record = data.take(np.array([0])).x
-        hidden = TorchLayers(self.module, 1)(record).get("last_hidden")
-        width = int(np.prod(np.shape(record if hidden is None else hidden)[1:]))
-        return _takes(len(data), width, np.size(self.predict(record)))
+        record = data.take(np.array([0]))
+        return _takes(len(data), self._inputs(record, 1).shape[1], np.size(self.predict(record.x)))
+
+    def _inputs(self, data: Data, batch_size: int) -> np.ndarray:
+        """Return (records, width) what the last layer reads: the records themselves if it is the only layer."""
+        flat = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
+        return TorchLayers(self.module, batch_size)(data.x).get("last_hidden", flat)
 
 
 def _takes(records: int, width: int, classes: int) -> float:

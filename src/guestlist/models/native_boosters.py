@@ -76,8 +76,12 @@ class NativeBooster(BaseEstimator):
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters of the training."""
-        named = {"n_estimators": self.n_estimators, "random_state": self.random_state, "n_jobs": self.n_jobs}
-        return {**named, **self.params}
+        return {
+            "n_estimators": self.n_estimators,
+            "random_state": self.random_state,
+            "n_jobs": self.n_jobs,
+            **self.params,
+        }
 
     def set_params(self, **params: Any) -> "NativeBooster":
         """Change parameters of the training."""
@@ -85,8 +89,8 @@ class NativeBooster(BaseEstimator):
         return self
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        names = [name for name in ("objective", "learning_rate", "max_depth", "num_leaves") if name in self.params]
-        settings = "".join(f", {name}={self.params[name]!r}" for name in names)
+        shown_params = ("objective", "learning_rate", "max_depth", "num_leaves")
+        settings = "".join(f", {name}={self.params[name]!r}" for name in shown_params if name in self.params)
         return f"{self.library}.train(n_estimators={self.n_estimators}{settings})"
 
     @property
@@ -168,8 +172,7 @@ class NativeBooster(BaseEstimator):
 
 def xgboost_targets(booster) -> int:
     """Return the number of labels that a ``xgboost.Booster`` predicts per record."""
-    learner = json.loads(booster.save_config())["learner"]
-    return int(learner["learner_model_param"].get("num_target", 1))
+    return int(json.loads(booster.save_config())["learner"]["learner_model_param"].get("num_target", 1))
 
 
 class XgboostBooster(NativeBooster):
@@ -249,14 +252,16 @@ XGBOOST_DERIVED = (
 
 def _xgboost_params(learner: dict[str, Any]) -> dict[str, Any]:
     """Return the training parameters in the configuration of a booster."""
-    booster = learner["gradient_booster"]
-    texts = {**_leaves(learner["objective"]), **_leaves(booster), **learner["learner_train_param"]}
-    for name in (*XGBOOST_ALIASES, *XGBOOST_DERIVED):
-        texts.pop(name, None)
+    texts = {
+        **_leaves(learner["objective"]),
+        **_leaves(learner["gradient_booster"]),
+        **learner["learner_train_param"],
+    }
     fitted = learner["learner_model_param"]
     if fitted.get("boost_from_average") == "0":  # otherwise it is estimated from the training records
         texts["base_score"] = fitted["base_score"].strip("[]")
-    return {name: _number(text) for name, text in texts.items() if text not in ("", "()")}
+    dropped = (*XGBOOST_ALIASES, *XGBOOST_DERIVED)
+    return {name: _number(text) for name, text in texts.items() if name not in dropped and text not in ("", "()")}
 
 
 def _leaves(config: dict[str, Any]) -> dict[str, str]:

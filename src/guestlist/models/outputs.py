@@ -58,9 +58,8 @@ def answering(
         attacker = "naive"
     predict = DefendedPredict(target.predict, target.scale)
     can = dict(target.can)
-    for name in ("train", "distil"):
-        if name in can:
-            can[name] = DefendedTrainer(can[name], how if adaptive else None, target.scale, target.classes)
+    for name in {"train", "distil"} & can.keys():
+        can[name] = DefendedTrainer(can[name], how if adaptive else None, target.scale, target.classes)
     return replace(
         target,
         predict=replace(predict, say=how.begin(partial(query, predict), data, np.random.default_rng(seed))),

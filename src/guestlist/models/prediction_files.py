@@ -14,6 +14,7 @@ from guestlist.data import as_text, persons_of
 from guestlist.errors import InputError
 from guestlist.models.predictions import Predictions
 from guestlist.models.scales import Scale, as_scale
+from guestlist.models.target import check_labelled
 
 # Names under which an npz file may hold the answers, and prefixes of the columns of a table that do.
 ANSWERS = {"probabilities": "probabilities", "probs": "probabilities", "logits": "logits", "values": "values"}
@@ -215,8 +216,8 @@ def _label(path: Path, table: pd.DataFrame, columns: PredictionColumns) -> str |
 
 def _require(path: Path, table: pd.DataFrame, wanted: Sequence[str]) -> None:
     if table.columns.has_duplicates:
-        twice = sorted(set(map(str, table.columns[table.columns.duplicated()])))
-        raise InputError(f"{path} has several columns named {', '.join(map(repr, twice))}. Rename them.")
+        repeated = sorted(set(map(str, table.columns[table.columns.duplicated()])))
+        raise InputError(f"{path} has several columns named {', '.join(map(repr, repeated))}. Rename them.")
     missing = [name for name in wanted if name not in table]
     if missing:
         message = f"{path} has no column {', '.join(map(repr, missing))}. Its columns are {names_of(table)}."
@@ -344,12 +345,7 @@ def _positive(answer: str, labels: Sequence[str]) -> str | None:
 
 def _label_texts(path: Path, labels: pd.Series) -> np.ndarray:
     """Return (records,) labels as text, as in the names of columns; whole numbers have no decimal point."""
-    if labels.isna().any():
-        row = int(labels.isna().to_numpy().argmax())
-        raise InputError(
-            f"{path} has {labels.isna().sum()} records without a label, first in row {row}. Fill in the labels, or drop these "
-            "records."
-        )
+    check_labelled(labels, str(path))
     if pd.api.types.is_datetime64_any_dtype(labels) or pd.api.types.is_timedelta64_dtype(labels):
         raise InputError(f"{path} has dates as labels, which match no output column. Write them as text.")
     if isinstance(labels.dtype, pd.CategoricalDtype):
@@ -368,10 +364,9 @@ def _positions(path: Path, labels: pd.Series, classes: np.ndarray) -> np.ndarray
     position = {name: index for index, name in enumerate(names)}
     unknown = sorted({name for name in words if name not in position})
     if unknown:
-        examples = ", ".join(unknown[:5])
         raise InputError(
-            f"{path} has labels without an output column: {examples}. The columns are for {', '.join(map(str, classes))}. "
-            "Add columns for these labels, or drop these records."
+            f"{path} has labels without an output column: {', '.join(unknown[:5])}. The columns are for "
+            f"{', '.join(map(str, classes))}. Add columns for these labels, or drop these records."
         )
     return np.array([position[name] for name in words])
 
@@ -388,9 +383,9 @@ def _features(path: Path, predictions: Predictions, id: str | None, person: str 
             )
         rows = index.get_indexer(pd.Index(predictions.ids))
         if (rows < 0).any():
-            first = predictions.ids[(rows < 0).argmax()]
             raise InputError(
-                f"{path} has no row for {(rows < 0).sum()} of {len(rows)} predicted records, first {first!r}. Add these rows."
+                f"{path} has no row for {(rows < 0).sum()} of {len(rows)} predicted records, first "
+                f"{predictions.ids[(rows < 0).argmax()]!r}. Add these rows."
             )
         table = table.iloc[rows].reset_index(drop=True)
     elif len(table) != len(predictions.member):

@@ -176,8 +176,9 @@ def _truth(values: Any) -> np.ndarray:
         if not isinstance(value, (bool, np.bool_, int, float, np.number)) or value not in (0, 1)
     ]
     if others:
-        examples = ", ".join(sorted(set(others))[:5])
-        raise InputError(f"'member' must hold true/false or 1/0; found {examples} in {len(others)} records.")
+        raise InputError(
+            f"'member' must hold true/false or 1/0; found {', '.join(sorted(set(others))[:5])} in {len(others)} records."
+        )
     return array.astype(bool)
 
 

@@ -349,8 +349,7 @@ class Probabilities(Scale):
         away = np.abs(row_sums(answers) - 1) > SUM_TOLERANCE
         if answers.size and not away.any() and answers.min() >= 0 and answers.max() <= 1 + SUM_TOLERANCE:
             return  # a check of each row takes ten times as long
-        outside = ((answers < 0) | (answers > 1 + SUM_TOLERANCE)).any(axis=1)
-        wrong = away | outside
+        wrong = away | ((answers < 0) | (answers > 1 + SUM_TOLERANCE)).any(axis=1)
         if wrong.any():
             row = int(wrong.argmax())
             hint = "If they are logits, pass scale='logits' (--scale logits)."

@@ -72,8 +72,10 @@ def select_output(
     labels = [_labels(source, side) for source, side in zip(records, SIDES, strict=False)]
     n_outputs = labels[0].shape[1]
     if any(part.shape[1] != n_outputs for part in labels):
-        shapes = ", ".join(str(part.shape) for part in labels)
-        raise InputError(f"Every set needs labels with the same number of columns; found the shapes {shapes}.")
+        raise InputError(
+            "Every set needs labels with the same number of columns; found the shapes "
+            f"{', '.join(str(part.shape) for part in labels)}."
+        )
     if output != ALL and not (isinstance(output, int | np.integer) and 0 <= output < n_outputs):
         raise InputError(
             f"output={short_repr(output)} must be a number from 0 to {n_outputs - 1}, or 'all': the labels have {n_outputs} "
@@ -176,9 +178,9 @@ def _reader(model, labels: Sequence[np.ndarray], scale: str | None) -> OutputRea
         classes = [_labels_of_column(column) for column in np.concatenate(labels).T]
     if len(classes) != labels[0].shape[1]:
         raise InputError(f"The model has {len(classes)} outputs, but the labels have {labels[0].shape[1]} columns.")
-    names = "predict_proba", "decision_function", "predict"
-    method = next((name for name in names if hasattr(model, name)), "")
-    return OutputReader(tuple(classes), "labels" if method == "predict" else "probabilities")
+    has_probabilities = hasattr(model, "predict_proba") or hasattr(model, "decision_function")
+    only_labels = hasattr(model, "predict") and not has_probabilities
+    return OutputReader(tuple(classes), "labels" if only_labels else "probabilities")
 
 
 def _labels_of_column(column: np.ndarray) -> np.ndarray:

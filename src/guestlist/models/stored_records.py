@@ -79,11 +79,13 @@ class Scan:
     @property
     def table(self) -> pd.DataFrame:
         """One row per attribute: path, type of content, stored and matched rows or values, members and their share."""
-        rows = [
-            (part.path, part.holds, part.stored, part.matched, len(part.ids), len(part.ids) / self.n_members)
-            for part in self.parts
-        ]
-        return pd.DataFrame(rows, columns=list(COLUMNS))
+        return pd.DataFrame(
+            [
+                (part.path, part.holds, part.stored, part.matched, len(part.ids), len(part.ids) / self.n_members)
+                for part in self.parts
+            ],
+            columns=list(COLUMNS),
+        )
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -190,8 +192,7 @@ def scan(
     else:
         name = type(model).__name__
         parts = parts_of(model, data.x)
-    stored_parts = tuple(part for part in map(_Search(data).part, parts) if part is not None)
-    return Scan(name=name, n_members=len(data), parts=stored_parts)
+    return Scan(name=name, n_members=len(data), parts=tuple(filter(None, map(_Search(data).part, parts))))
 
 
 def search_estimator(model: Any, members: Data) -> Scan | None:
@@ -203,9 +204,7 @@ def search_estimator(model: Any, members: Data) -> Scan | None:
     """
     try:
         return scan(model, members)
-    except (
-        Exception
-    ):  # attributes of estimators of other packages can raise anything, and the audit does not need the scan
+    except Exception:  # attributes of other packages' estimators can raise anything, and the audit needs no scan
         return None
 
 

@@ -349,14 +349,24 @@ class Target:
         raise InputError((message or f"{{name}} {CAPABILITIES[what]}{{why}}.").format(name=self.name, why=why))
 
 
-def _values(y: np.ndarray, side: str) -> np.ndarray:
-    """Return labels of a regression as numbers."""
-    missing = pd.isna(y)
+def check_labelled(y: Any, source: str) -> None:
+    """Raise if a label is missing.
+
+    Args:
+        y: (records,) labels.
+        source: Name of the set of records, or path of its file, for the message.
+    """
+    missing = np.asarray(pd.isna(y))
     if missing.any():
         raise InputError(
-            f"{side} has {missing.sum()} records without a label, first in row {missing.argmax()}. Fill in the labels, or "
+            f"{source} has {missing.sum()} records without a label, first in row {missing.argmax()}. Fill in the labels, or "
             "drop these records."
         )
+
+
+def _values(y: np.ndarray, side: str) -> np.ndarray:
+    """Return labels of a regression as numbers."""
+    check_labelled(y, side)
     try:
         values = np.asarray(y).astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -374,7 +384,7 @@ def _values(y: np.ndarray, side: str) -> np.ndarray:
 
 def with_positions(data: Data, classes: np.ndarray | None, recipe: Any) -> Data:
     """Return the records with positions of classes as labels, unless it is a regression or the recipe reads the user's labels."""
-    if classes is None or getattr(recipe, "given_labels", False):
+    if classes is None or not len(classes) or getattr(recipe, "given_labels", False):
         return data
     return data.changed(y=encode(data.y, classes))
 
@@ -513,31 +523,26 @@ def function_target(
         can["train"] = as_function(train)
     if distil is not None:
         can["distil"] = distil
-    display_name = name or _function_name(predict)
     if batch_size is not None:
         batch_size = integer("batch_size", batch_size, low=1)
-    wrappers: list[Callable[[Any], Predict]] = []  # from what the user's functions return to a function of the features
-    model: Any = predict
-    if params is not None:
-        model = params
-        wrappers.append(functools.partial(_BatchedPredict, predict, batch_size=batch_size))
-    elif batch_size is not None:
-        wrappers.append(functools.partial(_BatchedPredict, params=None, batch_size=batch_size))
-    if np.ndim(classes) == 1 and len(classes):
-        wrappers.append(functools.partial(ColumnOrderPredict, classes=np.asarray(classes), scale=scale.name))
-    for wrapper in wrappers:
-        model = wrapper(model)
-        can = {capability: WrappedTrainer(train_one, wrapper) for capability, train_one in can.items()}
+    wrapper = functools.partial(
+        _as_predict,
+        of_params=None if params is None else predict,
+        batch_size=batch_size,
+        classes=np.asarray(classes) if np.ndim(classes) == 1 else np.array([]),
+        scale=scale.name,
+    )
+    can = {capability: WrappedTrainer(train_one, wrapper) for capability, train_one in can.items()}
     if distil is None and train is not None and not scale.has_classes:
         can["distil"] = SoftValueTrainer(can["train"])
     if recipe is None:
         recipe = describe([train, distil] if distil else train)
     target = Target(
-        predict=model,
+        predict=wrapper(predict if params is None else params),
         classes=np.array([] if classes is None else classes),
         scale=scale,
         recipe=recipe,
-        name=display_name,
+        name=name or _function_name(predict),
         can=can,
     )
     if train is None:
@@ -652,20 +657,29 @@ class WrappedTrainer:
         return self.wrapper(self.train(*arguments))
 
 
+def _as_predict(
+    returned: Any, *, of_params: Callable[..., Any] | None, batch_size: int | None, classes: np.ndarray, scale: str
+) -> Predict:
+    """Return a function of features from what a user's function returned: such a function, or parameters of ``of_params``."""
+    if of_params is not None:
+        returned = functools.partial(of_params, returned)
+    if batch_size is not None:
+        returned = _BatchedPredict(returned, batch_size)
+    if len(classes):
+        returned = ColumnOrderPredict(returned, classes, scale)
+    return returned
+
+
 @dataclass(frozen=True)
 class _BatchedPredict:
-    """Function of features, or of parameters and features, called with at most ``batch_size`` records."""
+    """Function of features, called with at most ``batch_size`` records."""
 
-    predict: Callable[..., Any]
-    params: Any
-    batch_size: int | None
+    predict: Predict
+    batch_size: int
 
     def __call__(self, x) -> np.ndarray:
-        size = self.batch_size or max(len(x), 1)
-        predict = self.predict
-        if self.params is not None:
-            predict = functools.partial(predict, self.params)
-        parts = [predict(x[start : start + size]) for start in range(0, len(x), size)]
+        starts = range(0, len(x), self.batch_size)
+        parts: list[Any] = [self.predict(x[start : start + self.batch_size]) for start in starts]
         if all(isinstance(part, pd.DataFrame) for part in parts):
             return pd.concat(parts, ignore_index=True)
         return np.concatenate([np.asarray(part) for part in parts])
@@ -686,8 +700,9 @@ class RetrainFunction:
                 f"{self.target.name} is a function and cannot be trained by another recipe. Wrap the model with "
                 "gl.torch_target or gl.estimator_target instead."
             )
-        predict = self.target.can["train"](members, rng)
-        return replace(self.target, predict=predict, can={**self.target.can, "retrain": self})
+        return replace(
+            self.target, predict=self.target.can["train"](members, rng), can={**self.target.can, "retrain": self}
+        )
 
 
 def train_target(target: Target, members, *, label: str | None = None, seed: int = 0) -> Target:

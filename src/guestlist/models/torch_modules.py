@@ -121,8 +121,10 @@ def torch_target(
         for checkpoint in checkpoints
     ]
     if len(checkpoints) == 1 or not all(hasattr(checkpoint, "state_dict") for checkpoint in checkpoints):
-        types = ", ".join(type(checkpoint).__name__ for checkpoint in checkpoints)
-        raise InputError(f"checkpoints must be at least two modules; found {types}.")
+        raise InputError(
+            "checkpoints must be at least two modules; found "
+            f"{', '.join(type(checkpoint).__name__ for checkpoint in checkpoints)}."
+        )
     if weights is not None:
         module = load_weights(module, weights)
     scale = as_scale(scale)
@@ -130,9 +132,7 @@ def torch_target(
         raise ValueError(
             f"scale={scale.name!r} is not supported for a torch module. Use 'logits' (without a softmax) or 'values'."
         )
-    target_recipe = None
-    if train is not None:
-        target_recipe = as_recipe(train)
+    target_recipe = None if train is None else as_recipe(train)
     _check_loss(target_recipe, scale)
     reference_recipe = _reference_recipe(attacker, target_recipe)
     labels = classes
@@ -215,8 +215,7 @@ def retrain_module(
     untrained = torch_target(module, train=recipe, classes=classes, scale=scale)
     pool = untrained.fitting(data, "data")
     check_sides({"members": pool}, untrained.classes)
-    labels = untrained.classes if untrained.scale.has_classes else None
-    records = with_positions(pool, labels, recipe).copied(members)
+    records = with_positions(pool, untrained.classes, recipe).copied(members)
     if checkpoints and hasattr(recipe, "checkpoints"):
         modules = fit(recipe.checkpoints, module, records)
         trained = modules[-1]
@@ -268,8 +267,10 @@ def _capabilities(
     module, trainer: _Train | None, labels, batch_size: int
 ) -> tuple[dict[str, Callable], dict[str, str]]:
     """Return the capabilities of a target, and the reasons for those that it lacks."""
-    last_layer = LastLayer(module, _Outputs(module, batch_size), batch_size, labels is not None)
-    can: dict[str, Callable] = {"layers": TorchLayers(module, batch_size), "leverage": last_layer}
+    can: dict[str, Callable] = {
+        "layers": TorchLayers(module, batch_size),
+        "leverage": LastLayer(module, _Outputs(module, batch_size), batch_size, labels is not None),
+    }
     cannot: dict[str, str] = {}
     if trainer is not None:
         can["train"] = trainer

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist._util import described, extra, integer, number, torch
+from guestlist._util import DescribedRecipe, extra, integer, number, torch
 from guestlist.data import Data
 from guestlist.defences import AUTO, labels_tensor, note_device, on_cpu, tensor, torch_device
 from guestlist.defences.torch_training import fresh
@@ -30,7 +30,7 @@ def pair(inputs: Any, labels: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class LightningFit:
+class LightningFit(DescribedRecipe):
     """Recipe that trains a ``LightningModule`` with its own ``training_step`` and optimisers, from new random parameters.
 
     It needs the extra ``lightning``. Every submodule with parameters must have ``reset_parameters``, as torch's own layers do.
@@ -64,8 +64,6 @@ class LightningFit:
     def __call__(self, module, data: Data, rng: np.random.Generator) -> Any:
         with _quietly("lightning.pytorch", "lightning.fabric", "pytorch_lightning"):
             lightning = extra("lightning", "gl.models.LightningFit")
-            from torch.utils.data import DataLoader
-
             generator = _seed_torch(rng)
             trained = fresh(on_cpu(module))
             inside = torch_layers.unwrapped(trained)
@@ -74,9 +72,8 @@ class LightningFit:
                     f"LightningFit trains a LightningModule with its training_step; found {type(inside).__name__}. Use "
                     "gl.defences.Fit for other modules."
                 )
-            dataset: Any = _Records(trained, data)
-            records: Any = DataLoader(
-                dataset,
+            records = torch.utils.data.DataLoader(
+                _Records(trained, data),
                 batch_size=self.batch_size,
                 shuffle=True,
                 generator=generator,
@@ -98,12 +95,9 @@ class LightningFit:
             inside.trainer = None  # It holds the records.
         return trained.eval()
 
-    def describe(self) -> str:
-        return described(self)
-
 
 @dataclass(frozen=True)
-class HuggingFaceFit:
+class HuggingFaceFit(DescribedRecipe):
     """Recipe that trains a new model of a configuration with ``transformers.Trainer``.
 
     It needs the extra ``transformers``. The model is built from its configuration with new random parameters, and is trained on
@@ -174,9 +168,6 @@ class HuggingFaceFit:
             note_device(device)
         return _rewrapped(module, model).eval()
 
-    def describe(self) -> str:
-        return described(self)
-
 
 def _with_labels(inputs: Any, labels: Any) -> dict[str, Any]:
     if not isinstance(inputs, dict):
@@ -200,10 +191,8 @@ class _Records:
         self.x = tensor(data.x, module)
         wrappers = [module, getattr(module, "module", None)]
         self.split = next((part.split for part in wrappers if isinstance(part, torch_layers.SeveralInputs)), None)
-        if np.asarray(data.y).dtype.kind in "iub":
-            self.y = labels_tensor(data.y, module)
-        else:
-            self.y = tensor(data.y, module)
+        as_tensor = labels_tensor if np.asarray(data.y).dtype.kind in "iub" else tensor
+        self.y = as_tensor(data.y, module)
 
     def __len__(self) -> int:
         return len(self.y)
@@ -236,8 +225,10 @@ def _lightning_device(device: Any) -> dict[str, Any]:
     note_device(device)
     if device.type not in ACCELERATORS:
         raise InputError(f"Lightning does not train on the device {device}. Use LightningFit(device='cpu').")
-    devices = [device.index or 0] if device.type == "cuda" else 1
-    return {"accelerator": ACCELERATORS[device.type], "devices": devices}
+    return {
+        "accelerator": ACCELERATORS[device.type],
+        "devices": [device.index or 0] if device.type == "cuda" else 1,
+    }
 
 
 @contextmanager

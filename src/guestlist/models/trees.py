@@ -72,8 +72,7 @@ def _by_class(tree) -> np.ndarray:
 
 def _boosting_leaves(model, x) -> Trees:
     # Its trees were fitted without column names, and warn if they are given some.
-    rows = x.to_numpy() if hasattr(x, "to_numpy") else x
-    return _forest_leaves(model, rows, _counted)
+    return _forest_leaves(model, x.to_numpy() if hasattr(x, "to_numpy") else x, _counted)
 
 
 def _histogram_leaves(model, x) -> Trees:
@@ -116,9 +115,8 @@ def _xgboost_leaves(model, x) -> Trees:
     classes.
     """
     leaf = _leaf_table(model.apply(x))
-    squared = model.objective == "reg:squarederror"
-    known = squared or model.objective in ("binary:logistic", "multi:softprob")
-    if not known or model.scale_pos_weight not in (None, 1):
+    known_objectives = ("reg:squarederror", "binary:logistic", "multi:softprob")
+    if model.objective not in known_objectives or model.scale_pos_weight not in (None, 1):
         return Trees(leaf, None)
     booster = model.get_booster()
     nodes = booster.trees_to_dataframe()
@@ -132,7 +130,7 @@ def _xgboost_leaves(model, x) -> Trees:
 
     trees = range(leaf.shape[1])
     cover = tuple(by_leaf(tree, "Cover") for tree in trees)
-    if squared:
+    if model.objective == "reg:squarederror":
         return Trees(leaf, cover)
     outputs = np.stack([by_leaf(tree, "Gain")[leaf[:, tree]] for tree in trees], axis=1)  # a leaf's "gain" is its value
     margin = np.asarray(model.predict(x, output_margin=True), dtype=np.float64).reshape(len(leaf), -1)

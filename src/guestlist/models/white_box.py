@@ -35,11 +35,14 @@ class TorchWhiteBox:
         norms, hidden, logits = (np.concatenate(part) for part in zip(*parts, strict=True))
         components = principal_components(hidden, WIDEST)
         ordered = -np.sort(-logits, axis=1)[:, :WIDEST]
-        columns = {f"gradient of {layer}": norms[:, i] for i, layer in enumerate(layers(self.module))}
-        columns |= {"norm of hidden": np.linalg.norm(hidden, axis=1)}
-        columns |= {f"hidden {i + 1}": components[:, i] for i in range(components.shape[1])}
-        columns |= {"loss": cross_entropy(logits, labels), "margin": margin(logits, labels)}
-        columns |= {f"logit {i + 1}": ordered[:, i] for i in range(ordered.shape[1])}
+        columns = {
+            **{f"gradient of {layer}": norms[:, i] for i, layer in enumerate(layers(self.module))},
+            "norm of hidden": np.linalg.norm(hidden, axis=1),
+            **{f"hidden {i + 1}": components[:, i] for i in range(components.shape[1])},
+            "loss": cross_entropy(logits, labels),
+            "margin": margin(logits, labels),
+            **{f"logit {i + 1}": ordered[:, i] for i in range(ordered.shape[1])},
+        }
         return WhiteBoxFeatures(np.column_stack(list(columns.values())), tuple(columns))
 
 
@@ -54,8 +57,6 @@ def layers(module) -> dict[str, list[str]]:
 
 def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
     """Return (records, layers) the norm of the gradient of each record's loss."""
-    from torch.func import functional_call, grad, vmap
-
     groups = layers(module)
     if not groups:
         raise InputError(
@@ -66,12 +67,12 @@ def gradient_norms(module, x, labels: np.ndarray) -> np.ndarray:
     fixed = {**parameters, **{name: buffer.detach() for name, buffer in module.named_buffers()}}
 
     def own_loss(trained, record, label):
-        logits = functional_call(module, {**trained, **fixed}, (record[None],))
+        logits = torch.func.functional_call(module, {**trained, **fixed}, (record[None],))
         return torch.nn.functional.cross_entropy(logits, label[None])
 
     targets = torch.as_tensor(np.asarray(labels, dtype=np.int64), device=x.device)
     try:
-        gradients = vmap(grad(own_loss), in_dims=(None, 0, 0))(trained, x, targets)
+        gradients = torch.func.vmap(torch.func.grad(own_loss), in_dims=(None, 0, 0))(trained, x, targets)
     except RuntimeError as error:
         raise InputError(
             f"Torch cannot compute this module's gradients record by record ({reason(error)}). Omit 'white_box' from "
