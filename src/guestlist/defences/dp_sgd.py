@@ -104,19 +104,6 @@ class _LayerCall:
     times: int = 1
 
 
-@dataclass
-class _Recorder:
-    """Records the calls of layers in one pass; with ``clones``, later layers read copies, on which they may work in place."""
-
-    clones: bool
-    calls: dict[int, _LayerCall] = field(default_factory=dict)
-
-    def hook(self, layer, inputs, output):
-        times = self.calls[id(layer)].times + 1 if id(layer) in self.calls else 1
-        self.calls[id(layer)] = _LayerCall(layer, inputs[0].detach(), output, version=output._version, times=times)
-        return output.clone() if self.clones else output
-
-
 def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
     """Clip with the inputs and backward signals of layers; None unless each layer reads one row per record, once."""
     clones = any(getattr(part, "inplace", False) for part in module.modules())
@@ -293,15 +280,24 @@ def _weighted_sum(factor, gradients):
 
 
 def _pass(module, losses: Callable, x, y, *, clones: bool) -> tuple[Any, list[_LayerCall]]:
-    """Return the summed loss of one pass, and the calls of its layers."""
-    recorder = _Recorder(clones)
-    handles = [part.register_forward_hook(recorder.hook) for part in module.modules() if _plain(part)]
+    """Return the summed loss of one pass, and the calls of its layers.
+
+    With ``clones``, later layers read copies, on which they may work in place.
+    """
+    calls: dict[int, _LayerCall] = {}
+
+    def record(layer, inputs, output):
+        times = calls[id(layer)].times + 1 if id(layer) in calls else 1
+        calls[id(layer)] = _LayerCall(layer, inputs[0].detach(), output, version=output._version, times=times)
+        return output.clone() if clones else output
+
+    handles = [part.register_forward_hook(record) for part in module.modules() if _plain(part)]
     try:
         loss = losses(module(x), y).sum()
     finally:
         for handle in handles:
             handle.remove()
-    return loss, list(recorder.calls.values())
+    return loss, list(calls.values())
 
 
 def _plain(part) -> bool:

@@ -113,8 +113,13 @@ def dp_at(
         return _Try(noise, goodness(trained, held_out.x, held_out.y), trained)
 
     best, tried = _nearest(wanted, islice(_noises(wanted, recipe.noise or 1.0, train), tries))
-    chosen = Searched(replace(recipe, noise=best.at), len(tried))
-    return Matched(model=best.model, recipe=chosen, accuracy=best.accuracy, wanted=wanted, tried=tried)
+    return Matched(
+        model=best.model,
+        recipe=Searched(replace(recipe, noise=best.at), len(tried)),
+        accuracy=best.accuracy,
+        wanted=wanted,
+        tried=tried,
+    )
 
 
 @dataclass(frozen=True)
@@ -186,8 +191,13 @@ def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: F
         for epoch, trained in enumerate(fit.epochs_of(module, members, np.random.default_rng(seed)), start=1)
     )
     best, tried = _nearest(wanted, trials)
-    stopped = replace(fit, epochs=int(best.at))
-    return Matched(model=best.model.eval(), recipe=stopped, accuracy=best.accuracy, wanted=wanted, tried=tried)
+    return Matched(
+        model=best.model.eval(),
+        recipe=replace(fit, epochs=int(best.at)),
+        accuracy=best.accuracy,
+        wanted=wanted,
+        tried=tried,
+    )
 
 
 def _stopped_estimator(wanted: float, model, members: Data, held_out: Data) -> Matched:

@@ -49,11 +49,8 @@ class Defence:
         """Python code of the defence, with its defaults."""
         options = ", ".join(f"{option.name}={_default(option)}" for option in fields(self.recipe))
         call = f"gl.defences.{self.recipe.__name__}({options})"
-        if self.kind == "objective":
-            return f"gl.defences.Fit(objective={call})"
-        if self.kind == "answer":
-            return f"gl.models.answering(model, {call})"
-        return call
+        uses = {"objective": f"gl.defences.Fit(objective={call})", "answer": f"gl.models.answering(model, {call})"}
+        return uses.get(self.kind, call)
 
 
 def _default(option) -> str:

@@ -269,12 +269,9 @@ class _Stack:
         return self._buffers[-1].values
 
     def _stacked(self, layer: Any) -> Callable[[Any, _Batch, list[int]], Any]:
-        if type(layer) is nn.Linear:
-            return self._linear(layer)
-        if type(layer) is nn.Dropout:
-            return self._dropout(layer)
-        if type(layer) is nn.BatchNorm1d:
-            return self._batch_norm(layer)
+        stack_by_type = {nn.Linear: self._linear, nn.Dropout: self._dropout, nn.BatchNorm1d: self._batch_norm}
+        if type(layer) in stack_by_type:
+            return stack_by_type[type(layer)](layer)
         return lambda x, batch, slots: layer(x)
 
     def _linear(self, layer: Any) -> Callable[[Any, _Batch, list[int]], Any]:

@@ -54,8 +54,12 @@ class FullAnswers:
     def collect(self, context: CollectContext) -> None:
         begin_plan(context.store, self)
         folder = evidence_folder(context.store, self.name)
-        with_signals = frozenset(context.store.models())
-        query = partial(query_reference, reference=train_reference(context), with_signals=with_signals, folder=folder)
+        query = partial(
+            query_reference,
+            reference=train_reference(context),
+            with_signals=frozenset(context.store.models()),
+            folder=folder,
+        )
         context.run(FilesTask(query), missing_files(context.store, folder, "model", context.references))
 
     @staticmethod

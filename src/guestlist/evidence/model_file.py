@@ -44,10 +44,9 @@ class Leaves:
             return LeavesView(leaf=leaf, held=None, by_class=False, bag=None, rate=rate, evaluated=evaluated)
         by_class = tables[0].ndim == 2
         classes = (target.classes_of(pool.y),) if by_class else ()
-        held = np.stack([table[(leaf[:, tree], *classes)] for tree, table in enumerate(tables)], axis=1)
         return LeavesView(
             leaf=leaf,
-            held=held,
+            held=np.stack([table[(leaf[:, tree], *classes)] for tree, table in enumerate(tables)], axis=1),
             by_class=by_class,
             bag=np.array([table.sum() for table in tables]),
             rate=rate,

@@ -208,8 +208,10 @@ class Spaces(OwnerPlan):
 
     def compute(self, context: CollectContext, data: Data, member: np.ndarray) -> dict[str, np.ndarray]:
         labels = context.target.labels_of(data.y)
-        spaces = {name: space_of(context.target, name, data.x) for name in self.names}
-        return {name: shapr_of_members(space, labels, member, ~member) for name, space in spaces.items()}
+        return {
+            name: shapr_of_members(space_of(context.target, name, data.x), labels, member, ~member)
+            for name in self.names
+        }
 
 
 SPACES_TYPE = EvidenceType(

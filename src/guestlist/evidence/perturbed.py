@@ -137,9 +137,11 @@ def _column_scale(values: np.ndarray, axis: int | None) -> ColumnScale:
     mean = np.where(known, values, 0.0).sum(axis=axis) / count
     squares = np.square(np.where(known, values - mean, 0.0)).sum(axis=axis)
     missing = np.isnan(values)
-    integer = ((values == np.rint(values)) | missing).all(axis=axis)
-    binary = ((values == 0) | (values == 1) | missing).all(axis=axis)
-    return ColumnScale(np.sqrt(squares / count), integer, binary)
+    return ColumnScale(
+        deviation=np.sqrt(squares / count),
+        integer=((values == np.rint(values)) | missing).all(axis=axis),
+        binary=((values == 0) | (values == 1) | missing).all(axis=axis),
+    )
 
 
 def _perturb_numbers(

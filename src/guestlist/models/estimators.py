@@ -30,11 +30,11 @@ from guestlist.models.target import (
     Reads,
     RetrainFunction,
     Retraining,
-    SoftValueTrainer,
     Target,
     by_class,
     one_hot_labels,
     several_outputs,
+    train_on_values,
 )
 from guestlist.models.trees import input_of_last_step, last_of, tree_leaves
 
@@ -174,7 +174,7 @@ def estimator_target(
             text=recipe,
         )
         if not scale.has_classes:
-            can["distil"] = SoftValueTrainer(trainer)
+            can["distil"] = partial(train_on_values, trainer)
         elif not hasattr(training_recipe, "weighted"):
             cannot["distil"] = f"its recipe, {type(training_recipe).__name__}, takes no weights of records"
         elif not weight_parameter(model):
@@ -224,7 +224,7 @@ def trained_by(target: Target, train: Callable) -> Target:
             f"{target.name} has a recipe already. Pass train= only once: to the function that makes the target, or to the "
             "audit."
         )
-    trainer = TrainAlike(as_function(train), target.classes, target.scale)
+    trainer = partial(_train_alike, as_function(train), target.classes, target.scale)
     cannot = {name: why for name, why in target.cannot.items() if name != "train"}
     trainable = replace(
         target, recipe=f"{target.recipe}\n{describe(train)}", can={**target.can, "train": trainer}, cannot=cannot
@@ -232,32 +232,31 @@ def trained_by(target: Target, train: Callable) -> Target:
     return replace(trainable, can={**trainable.can, "retrain": RetrainFunction(trainable)})
 
 
-@dataclass(frozen=True)
-class TrainAlike:
+def _train_alike(
+    train: Callable[[Data, np.random.Generator], Any],
+    classes: np.ndarray,
+    target_scale: Scale,
+    data: Data,
+    rng: np.random.Generator,
+) -> Predict:
     """Train one reference with the user's function, with outputs on the scale of the target.
 
     Args:
         train: Function that returns a fitted estimator, or a function from features to outputs like those of the target.
     """
-
-    train: Callable[[Data, np.random.Generator], Any]
-    classes: np.ndarray
-    scale: Scale
-
-    def __call__(self, data: Data, rng: np.random.Generator) -> Predict:
-        model = self.train(data, rng)
-        if not hasattr(model, "predict"):
-            return model
-        model = with_estimator_interface(model)
-        if not self.scale.has_classes:
-            return RegressorPredict(model)
-        scale = _scale(model)
-        if scale.name != self.scale.name:
-            raise InputError(
-                f"train= returned a {type(model).__name__}, which outputs {scale.name}, and the target outputs "
-                f"{self.scale.name}. Return a function from features to {self.scale.name} instead."
-            )
-        return EstimatorPredict(model, self.classes)
+    model = train(data, rng)
+    if not hasattr(model, "predict"):
+        return model
+    model = with_estimator_interface(model)
+    if not target_scale.has_classes:
+        return RegressorPredict(model)
+    scale = _scale(model)
+    if scale.name != target_scale.name:
+        raise InputError(
+            f"train= returned a {type(model).__name__}, which outputs {scale.name}, and the target outputs "
+            f"{target_scale.name}. Return a function from features to {target_scale.name} instead."
+        )
+    return EstimatorPredict(model, classes)
 
 
 def check_fit(target: Target, params: FitParams | None) -> None:
@@ -303,8 +302,9 @@ def with_fit_params(target: Target, params: FitParams) -> Target:
             f"{type(getattr(retraining, 'recipe', trainer)).__name__}. Set its options in train= of the function that "
             "makes the target."
         )
-    names = ", ".join(params.arguments)
-    training = target.training and replace(target.training, recipe=f"{target.training.recipe} with fit({names})")
+    training = target.training and replace(
+        target.training, recipe=f"{target.training.recipe} with fit({', '.join(params.arguments)})"
+    )
     weighted = bool(names_ending(params.arguments, ("sample_weight",)))
     notes = {code: values for code, values in target.notes.items() if code != WEIGHTS or not weighted}
     identity = f"{target.recipe}\nfit {describe(dict(params.options))} {sorted(params.values)}"

@@ -191,6 +191,4 @@ def loaded_frameworks() -> Iterator[Framework]:
     Yields:
         Rows of ``FRAMEWORKS``.
     """
-    for row in FRAMEWORKS.values():
-        if any(sys.modules.get(name) for name in row.packages):
-            yield row
+    yield from (row for row in FRAMEWORKS.values() if any(sys.modules.get(name) for name in row.packages))

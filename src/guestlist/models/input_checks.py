@@ -340,15 +340,14 @@ def count_duplicates(
     in_population = None
     if not evaluated.all():
         in_population = int(_are_among(hashes[evaluated], hashes[~evaluated]).sum())
-    # The seed is fixed: the audit's seed must not change which records are compared.
-    near = near_duplicates(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0))
     return DuplicateCounts(
         copies=int((counts[position] > 1).sum()),
         members=int(member.sum()),
         in_population=in_population,
         removed=int(repeated.sum()),
         evaluated=int(evaluated.sum()),
-        near=near,
+        # The seed is fixed: the audit's seed must not change which records are compared.
+        near=near_duplicates(pool.take(member).x, pool.take(outside).x, np.random.default_rng(0)),
     )
 
 
@@ -404,8 +403,7 @@ def _check_same_features(side: str, data: Data, members: Data) -> None:
 
 def _not_finite(x) -> np.ndarray:
     if isinstance(x, pd.DataFrame):
-        numbers = x.select_dtypes("number")
-        infinite = np.isinf(numbers.to_numpy(dtype=np.float64, na_value=np.nan)).any(axis=1)
+        infinite = np.isinf(x.select_dtypes("number").to_numpy(dtype=np.float64, na_value=np.nan)).any(axis=1)
         return x.isna().any(axis=1).to_numpy() | infinite
     if x.dtype.kind == "f":
         return ~np.isfinite(x.reshape(len(x), -1)).all(axis=1)

@@ -19,10 +19,10 @@ from guestlist.models.target import (
     Predict,
     Reads,
     Retraining,
-    SoftValueTrainer,
     Target,
     both_classes,
     several_outputs,
+    train_on_values,
     with_positions,
 )
 
@@ -90,7 +90,7 @@ def keras_target(
             classes=labels,
         )
         if labels is None:
-            can["distil"] = SoftValueTrainer(trainer)
+            can["distil"] = partial(train_on_values, trainer)
     return Target(
         predict=_Outputs(model, scale, batch_size),
         classes=np.array([]) if labels is None else labels,

@@ -10,7 +10,7 @@ from scipy.special import log_expit, log_softmax
 from guestlist._kernels import leverage, softmax_leverage
 from guestlist.data import Data, encode
 from guestlist.models.trees import input_of_last_step, last_of
-from guestlist.models.white_box import TorchLayers
+from guestlist.models.white_box import layer_activations
 
 # A multinomial model with more parameters is treated as one model of each class against all others.
 MAX_HESSIAN_PARAMETERS = 1000
@@ -158,7 +158,7 @@ class LastLayer:
     def _inputs(self, data: Data, batch_size: int) -> np.ndarray:
         """Return (records, width) what the last layer reads: the records themselves if it is the only layer."""
         flat = np.asarray(data.x, dtype=np.float64).reshape(len(data), -1)
-        return TorchLayers(self.module, batch_size)(data.x).get("last_hidden", flat)
+        return layer_activations(self.module, data.x, batch_size).get("last_hidden", flat)
 
 
 def _takes(records: int, width: int, classes: int) -> float:

@@ -59,7 +59,13 @@ def answering(
     predict = DefendedPredict(target.predict, target.scale)
     can = dict(target.can)
     for name in {"train", "distil"} & can.keys():
-        can[name] = DefendedTrainer(can[name], how if adaptive else None, target.scale, target.classes)
+        can[name] = partial(
+            _train_defended,
+            train=can[name],
+            defence=how if adaptive else None,
+            scale=target.scale,
+            classes=target.classes,
+        )
     return replace(
         target,
         predict=replace(predict, say=how.begin(partial(query, predict), data, np.random.default_rng(seed))),
@@ -91,21 +97,15 @@ class DefendedPredict:
         return self.say(probabilities)
 
 
-@dataclass(frozen=True)
-class DefendedTrainer:
+def _train_defended(
+    data: Data, *arguments, train: Callable, defence: Answering | None, scale: Scale, classes: np.ndarray
+) -> Predict:
     """Train one reference with the target's output defence; None outputs probabilities."""
-
-    train: Callable
-    defence: Answering | None
-    scale: Scale
-    classes: np.ndarray
-
-    def __call__(self, data: Data, *arguments) -> Predict:
-        known = None
-        if self.defence is not None and self.defence.learns:
-            known = data.changed(y=encode(data.y, self.classes))
-            data = data.copied()  # a model may write on its training records, which the defence reads afterwards
-        predict = DefendedPredict(self.train(data, *arguments), self.scale)
-        if self.defence is None:
-            return predict
-        return replace(predict, say=self.defence.begin(partial(query, predict), known, arguments[-1]))
+    known = None
+    if defence is not None and defence.learns:
+        known = data.changed(y=encode(data.y, classes))
+        data = data.copied()  # a model may write on its training records, which the defence reads afterwards
+    predict = DefendedPredict(train(data, *arguments), scale)
+    if defence is None:
+        return predict
+    return replace(predict, say=defence.begin(partial(query, predict), known, arguments[-1]))

@@ -90,7 +90,7 @@ class Predictions:
         for side, absent in (("members", member.all()), ("non-members", not member.any())):
             if absent:
                 raise InputError(f"All {len(answers)} records are {side}. An audit needs members and non-members.")
-        if not labelled and scale.has_classes is False:
+        if not labelled and not scale.has_classes:
             raise InputError("Predicted values without true values do not indicate membership. Pass labels=.")
         fields: dict[str, Any] = {
             "scale": scale,

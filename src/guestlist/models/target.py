@@ -389,14 +389,9 @@ def with_positions(data: Data, classes: np.ndarray | None, recipe: Any) -> Data:
     return data.changed(y=encode(data.y, classes))
 
 
-@dataclass(frozen=True)
-class SoftValueTrainer:
+def train_on_values(train: Trainer, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
     """Train on predicted values instead of true ones: soft labels of a regression."""
-
-    train: Trainer
-
-    def __call__(self, data: Data, soft: np.ndarray, rng: np.random.Generator) -> Predict:
-        return self.train(data.changed(y=soft[:, 0]), rng)
+    return train(data.changed(y=soft[:, 0]), rng)
 
 
 def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
@@ -534,7 +529,7 @@ def function_target(
     )
     can = {capability: WrappedTrainer(train_one, wrapper) for capability, train_one in can.items()}
     if distil is None and train is not None and not scale.has_classes:
-        can["distil"] = SoftValueTrainer(can["train"])
+        can["distil"] = functools.partial(train_on_values, can["train"])
     if recipe is None:
         recipe = describe([train, distil] if distil else train)
     target = Target(

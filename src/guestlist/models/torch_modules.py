@@ -42,13 +42,13 @@ from guestlist.models.target import (
     Predict,
     Reads,
     Retraining,
-    SoftValueTrainer,
     Target,
     WrappedTrainer,
+    train_on_values,
     with_positions,
 )
 from guestlist.models.torch_data import input_parts, load_weights, torch_layers
-from guestlist.models.white_box import TorchLayers, TorchWhiteBox
+from guestlist.models.white_box import layer_activations, white_box_features
 
 
 def torch_target(
@@ -115,7 +115,6 @@ def torch_target(
     torch = extra("torch", "gl.torch_target")
     if not isinstance(module, torch.nn.Module):
         raise InputError(f"Expected a torch.nn.Module, found {type(module).__name__}.")
-    display_name = name or type(torch_layers.unwrapped(module)).__name__
     checkpoints = [
         load_weights(module, checkpoint) if isinstance(checkpoint, str | Path) else checkpoint
         for checkpoint in checkpoints
@@ -192,7 +191,7 @@ def torch_target(
         classes=np.asarray([] if labels is None else labels),
         scale=scale,
         recipe=recipe,
-        name=display_name,
+        name=name or type(torch_layers.unwrapped(module)).__name__,
         reads=Reads(arrays=True),
         can=can,
         cannot=cannot,
@@ -268,14 +267,14 @@ def _capabilities(
 ) -> tuple[dict[str, Callable], dict[str, str]]:
     """Return the capabilities of a target, and the reasons for those that it lacks."""
     can: dict[str, Callable] = {
-        "layers": TorchLayers(module, batch_size),
+        "layers": partial(layer_activations, module, batch_size=batch_size),
         "leverage": LastLayer(module, _Outputs(module, batch_size), batch_size, labels is not None),
     }
     cannot: dict[str, str] = {}
     if trainer is not None:
         can["train"] = trainer
         if labels is None:
-            can["distil"] = SoftValueTrainer(trainer)
+            can["distil"] = partial(train_on_values, trainer)
         elif hasattr(trainer.recipe, "distil"):
             can["distil"] = trainer.distil
         else:
@@ -283,7 +282,7 @@ def _capabilities(
     if labels is None:
         cannot["white_box"] = "it predicts values, and the white box looks at losses of classes"
     else:
-        can["white_box"] = TorchWhiteBox(module)
+        can["white_box"] = partial(white_box_features, module)
     return can, cannot
 
 

@@ -20,21 +20,20 @@ def tree_leaves(model) -> Callable[[object], Trees] | None:
     last = last_of(model)
     classifiers = (tree.DecisionTreeClassifier, ensemble.RandomForestClassifier, ensemble.ExtraTreesClassifier)
     regressors = (tree.DecisionTreeRegressor, ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor)
+    boosting = (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)
+    histograms = (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor)
     packages = packages_of(last)
-    leaves: Callable[..., Trees]
-    if isinstance(last, classifiers):
-        leaves = partial(_forest_leaves, counts=_by_class)
-    elif isinstance(last, regressors):
-        leaves = partial(_forest_leaves, counts=_counted)
-    elif isinstance(last, (ensemble.GradientBoostingClassifier, ensemble.GradientBoostingRegressor)):
-        leaves = _boosting_leaves
-    elif isinstance(last, (ensemble.HistGradientBoostingClassifier, ensemble.HistGradientBoostingRegressor)):
-        leaves = _histogram_leaves
-    elif "lightgbm" in packages:
-        leaves = _lightgbm_leaves
-    elif "xgboost" in packages and last.booster in (None, "gbtree"):  # dart drops trees, and gblinear has none
-        leaves = _xgboost_leaves
-    else:
+    rows: list[tuple[bool, Callable[..., Trees]]] = [
+        (isinstance(last, classifiers), partial(_forest_leaves, counts=_by_class)),
+        (isinstance(last, regressors), partial(_forest_leaves, counts=_counted)),
+        (isinstance(last, boosting), _boosting_leaves),
+        (isinstance(last, histograms), _histogram_leaves),
+        ("lightgbm" in packages, _lightgbm_leaves),
+        # A booster "dart" drops trees, and "gblinear" has none.
+        ("xgboost" in packages and last.booster in (None, "gbtree"), _xgboost_leaves),
+    ]
+    leaves = next((function for applies, function in rows if applies), None)
+    if leaves is None:
         return None
     return lambda x: leaves(last, input_of_last_step(model, x))
 

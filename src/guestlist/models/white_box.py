@@ -1,6 +1,5 @@
 """Features from the parameters of a torch module, and feature spaces for neighbours."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,33 +16,28 @@ WIDEST = 32
 BATCH_NUMBERS = 2**24
 
 
-@dataclass(frozen=True)
-class TorchWhiteBox:
-    """Features of each record: gradient norm of every layer, last hidden activations, loss, margin, sorted logits."""
-
-    module: Any
-
-    def __call__(self, x, labels: np.ndarray) -> WhiteBoxFeatures:
-        numbers = sum(parameter.numel() for parameter in self.module.parameters())
-        size = int(np.clip(BATCH_NUMBERS // max(numbers, 1), 1, 1024))
-        parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        with evaluation_mode(self.module):
-            for start in range(0, len(labels), size):
-                batch = tensor(x[start : start + size], self.module)
-                batch_norms = gradient_norms(self.module, batch.clone(), labels[start : start + size])
-                parts.append((batch_norms, *_hidden_and_logits(self.module, batch)))
-        norms, hidden, logits = (np.concatenate(part) for part in zip(*parts, strict=True))
-        components = principal_components(hidden, WIDEST)
-        ordered = -np.sort(-logits, axis=1)[:, :WIDEST]
-        columns = {
-            **{f"gradient of {layer}": norms[:, i] for i, layer in enumerate(layers(self.module))},
-            "norm of hidden": np.linalg.norm(hidden, axis=1),
-            **{f"hidden {i + 1}": components[:, i] for i in range(components.shape[1])},
-            "loss": cross_entropy(logits, labels),
-            "margin": margin(logits, labels),
-            **{f"logit {i + 1}": ordered[:, i] for i in range(ordered.shape[1])},
-        }
-        return WhiteBoxFeatures(np.column_stack(list(columns.values())), tuple(columns))
+def white_box_features(module, x, labels: np.ndarray) -> WhiteBoxFeatures:
+    """Return each record's gradient norm of every layer, last hidden activations, loss, margin and sorted logits."""
+    numbers = sum(parameter.numel() for parameter in module.parameters())
+    size = int(np.clip(BATCH_NUMBERS // max(numbers, 1), 1, 1024))
+    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+    with evaluation_mode(module):
+        for start in range(0, len(labels), size):
+            batch = tensor(x[start : start + size], module)
+            batch_norms = gradient_norms(module, batch.clone(), labels[start : start + size])
+            parts.append((batch_norms, *_hidden_and_logits(module, batch)))
+    norms, hidden, logits = (np.concatenate(part) for part in zip(*parts, strict=True))
+    components = principal_components(hidden, WIDEST)
+    ordered = -np.sort(-logits, axis=1)[:, :WIDEST]
+    columns = {
+        **{f"gradient of {layer}": norms[:, i] for i, layer in enumerate(layers(module))},
+        "norm of hidden": np.linalg.norm(hidden, axis=1),
+        **{f"hidden {i + 1}": components[:, i] for i in range(components.shape[1])},
+        "loss": cross_entropy(logits, labels),
+        "margin": margin(logits, labels),
+        **{f"logit {i + 1}": ordered[:, i] for i in range(ordered.shape[1])},
+    }
+    return WhiteBoxFeatures(np.column_stack(list(columns.values())), tuple(columns))
 
 
 def layers(module) -> dict[str, list[str]]:
@@ -94,28 +88,21 @@ def _hidden_and_logits(module, x) -> tuple[np.ndarray, np.ndarray]:
     return hidden.cpu().to(torch.float64).numpy(), logits.cpu().to(torch.float64).numpy()
 
 
-@dataclass(frozen=True)
-class TorchLayers:
-    """Activations of a module: name of a layer to (records, width).
+def layer_activations(module, x, batch_size: int = 1024) -> dict[str, np.ndarray]:
+    """Return the activations of a module: name of a layer to (records, width).
 
     ``first`` is the input of the second layer with parameters, ``last_hidden`` that of the last one; a module with one such
     layer has neither.
     """
-
-    module: Any
-    batch_size: int = 1024
-
-    def __call__(self, x) -> dict[str, np.ndarray]:
-        parts = []
-        with evaluation_mode(self.module):
-            for start in range(0, len(x), self.batch_size):
-                inputs, _ = inputs_of_layers(self.module, tensor(x[start : start + self.batch_size], self.module))
-                parts.append([inputs[1].cpu(), inputs[-1].cpu()] if len(inputs) > 1 else [])
-        activations = (torch.cat([part.flatten(1) for part in layer]) for layer in zip(*parts, strict=True))
-        return {
-            name: part.to(torch.float64).numpy()
-            for name, part in zip(("first", "last_hidden"), activations, strict=False)
-        }
+    parts = []
+    with evaluation_mode(module):
+        for start in range(0, len(x), batch_size):
+            inputs, _ = inputs_of_layers(module, tensor(x[start : start + batch_size], module))
+            parts.append([inputs[1].cpu(), inputs[-1].cpu()] if len(inputs) > 1 else [])
+    activations = (torch.cat([part.flatten(1) for part in layer]) for layer in zip(*parts, strict=True))
+    return {
+        name: part.to(torch.float64).numpy() for name, part in zip(("first", "last_hidden"), activations, strict=False)
+    }
 
 
 def inputs_of_layers(module, x) -> tuple[list, Any]:

@@ -75,7 +75,8 @@ def influence_functions(
     members = _records(module, x, y, loss, "x")
     tests = _tests(module, x_test, y_test, loss)
     _check_layers(module, layers)
-    chosen = _parameters(module, layers)
+    parameters = _parameters(module, layers)
+    chosen = _size(parameters)
     if rank is None and chosen > MAX_PARAMETERS:
         raise InputError(_too_many(module, chosen, layers))
     reg = damping * len(members[1])
@@ -95,15 +96,19 @@ def influence_functions(
         else:
             from captum.influence._core.arnoldi_influence_function import ArnoldiInfluenceFunction
 
-            steps = min(4 * rank, chosen)  # same proportion as in the paper
-            options = {"projection_dim": rank, "arnoldi_dim": steps, "arnoldi_tol": 1e-9, "seed": seed}
-            estimator = ArnoldiInfluenceFunction(**common, **options)
+            estimator = ArnoldiInfluenceFunction(
+                **common,
+                projection_dim=rank,
+                arnoldi_dim=min(4 * rank, chosen),  # same proportion as in the paper
+                arnoldi_tol=1e-9,
+                seed=seed,
+            )
         if tests is None:
             # The influence of one record on another is the product of captum's embeddings.
             batches = _loader(members, _batch(module))
             embedded = (estimator.compute_intermediate_quantities(tuple(batch)).cpu().numpy() for batch in batches)
             return np.concatenate([np.square(part.astype(np.float64)).sum(axis=1) for part in embedded])
-        return _on_average(estimator.R, module, _names(module, layers), members, tests, loss)
+        return _on_average(estimator.R, module, parameters, members, tests, loss)
 
 
 def tracin(
@@ -214,18 +219,17 @@ def _at_once(module, layers: Sequence[str] | None) -> bool:
     )
 
 
-def _on_average(root, module, names: list[str], members, tests, loss: str) -> np.ndarray:
+def _on_average(root, module, parameters: dict[str, Any], members, tests, loss: str) -> np.ndarray:
     """Compute (members,) g_i' R R' g, with g the mean gradient of test records and R R' captum's inverse Hessian.
 
     One direction serves all members, so the slope of their losses along it replaces their gradients.
     """
     functional_call = torch.func.functional_call
     losses = _Loss(loss, "none")
-    parameters = dict(module.named_parameters())
-    chosen = {name: parameters[name].detach() for name in names}
+    chosen = {name: parameter.detach() for name, parameter in parameters.items()}
     mean = [torch.zeros_like(part) for part in chosen.values()]
     for x, y in _loader(tests, HESSIAN_BATCH):
-        parts = torch.autograd.grad(losses(module(x), y).sum(), [parameters[name] for name in names])
+        parts = torch.autograd.grad(losses(module(x), y).sum(), list(parameters.values()))
         mean = [total + part / len(tests[1]) for total, part in zip(mean, parts, strict=True)]
     if isinstance(root, torch.Tensor):  # (parameters, directions), all parameters in one row
         flat = root @ (root.T @ torch.cat([part.flatten() for part in mean]))
@@ -236,7 +240,7 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
         along = [
             sum(share * part for share, part in zip(shares, parts, strict=True)) for parts in zip(*root, strict=True)
         ]
-    ways = dict(zip(names, along, strict=True))
+    ways = dict(zip(parameters, along, strict=True))
     slopes = []
     for x, y in _loader(members, HESSIAN_BATCH):
         slope = torch.func.jvp(
@@ -246,11 +250,17 @@ def _on_average(root, module, names: list[str], members, tests, loss: str) -> np
     return np.concatenate(slopes).astype(np.float64)
 
 
-def _names(module, layers: Sequence[str] | None) -> list[str]:
-    """Return the names of the chosen parameters, in captum's order."""
+def _parameters(module, layers: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return the chosen parameters by name, in captum's order."""
     if layers is None:
-        return [name for name, _ in module.named_parameters()]
-    return [f"{layer}.{name}" for layer in layers for name, _ in module.get_submodule(layer).named_parameters()]
+        return dict(module.named_parameters())
+    return {
+        f"{layer}.{name}": part for layer in layers for name, part in module.get_submodule(layer).named_parameters()
+    }
+
+
+def _size(parameters: dict[str, Any]) -> int:
+    return sum(parameter.numel() for parameter in parameters.values())
 
 
 def _loader(records, size: int):
@@ -259,7 +269,7 @@ def _loader(records, size: int):
 
 
 def _batch(module) -> int:
-    return int(np.clip(BATCH_NUMBERS // max(_parameters(module), 1), 1, 1024))
+    return int(np.clip(BATCH_NUMBERS // max(_size(_parameters(module)), 1), 1, 1024))
 
 
 def _records(module, x, y, loss: str, name: str):
@@ -277,13 +287,6 @@ def _tests(module, x_test, y_test, loss: str):
     if x_test is None:
         return None
     return _records(module, x_test, y_test, loss, "x_test")
-
-
-def _parameters(module, layers: Sequence[str] | None = None) -> int:
-    parts = [module]
-    if layers is not None:
-        parts = [module.get_submodule(name) for name in layers]
-    return sum(parameter.numel() for part in parts for parameter in part.parameters())
 
 
 def _check_layers(module, layers: Sequence[str] | None) -> None:
@@ -304,9 +307,9 @@ def _too_many(module, chosen: int, layers: Sequence[str] | None) -> str:
     names = _layer_names(module)
     last = ""
     if names and not layers:
-        last = f" layers=[{names[-1]!r}] for the last layer ({_parameters(module, names[-1:]):,} parameters) or"
+        last = f" layers=[{names[-1]!r}] for the last layer ({_size(_parameters(module, names[-1:])):,} parameters) or"
     return (
-        f"The Hessian of {chosen:,} parameters is too large to be inverted: {MAX_PARAMETERS:,} are the most. Give"
+        f"The Hessian of {chosen:,} parameters is too large to be inverted: the limit is {MAX_PARAMETERS:,}. Pass"
         f"{last} rank=50 for the directions of the largest curvature."
     )
 

@@ -80,10 +80,13 @@ def predictive_values(
     """
     evaluated = case.truth.evaluated
     member = case.truth.member_evaluated
-    rows: dict[str, tuple[np.ndarray, float | None]] = {EVERY_MEMBER: (np.ones(len(member)), 0.0)}
-    for name, values in values_of(case, risks, custom).items():
-        threshold = RISKS[name].threshold if name in RISKS else None
-        rows[name] = values[evaluated], threshold
+    rows: dict[str, tuple[np.ndarray, float | None]] = {
+        EVERY_MEMBER: (np.ones(len(member)), 0.0),
+        **{
+            name: (values[evaluated], RISKS[name].threshold if name in RISKS else None)
+            for name, values in values_of(case, risks, custom).items()
+        },
+    }
     persons = optional_take(case.persons, member)
     predictive: list[PredictiveValue] = []
     for attack in case.scores if attacks is None else attacks:
@@ -253,10 +256,9 @@ def predictive_value_over_repeats(
     Returns:
         One row per risk and attack.
     """
-    pairs = dict.fromkeys((row.risk, row.attack) for rows in repeats for row in rows)
     return tuple(
         PredictiveValueOverRepeats(*pair, *(_mean_and_sd(_metric_values(repeats, *pair, metric)) for metric in METRICS))
-        for pair in pairs
+        for pair in dict.fromkeys((row.risk, row.attack) for rows in repeats for row in rows)
     )
 
 
@@ -327,8 +329,14 @@ def compare_risks(
     compared = member & ~np.isnan(flags)
     persons = optional_take(case.persons, compared)
     a, b = (known[name][evaluated][compared] for name in (first, second))
-    gap = auc_difference(a, b, flags[compared] > 0, clusters=persons, confidence=confidence)
-    return RiskComparison(first=first, second=second, attack=attack, metric="auc", difference=gap, repeats=1)
+    return RiskComparison(
+        first=first,
+        second=second,
+        attack=attack,
+        metric="auc",
+        difference=auc_difference(a, b, flags[compared] > 0, clusters=persons, confidence=confidence),
+        repeats=1,
+    )
 
 
 def mean_of_pairs(gaps: np.ndarray, reach: float = 1.0, confidence: float = 0.95) -> Estimate:
@@ -380,8 +388,9 @@ def _end(refuted, inside: float, outside: float) -> float:
 
 def _metric_values(repeats: Sequence[Sequence[PredictiveValue]], risk: str, attack: str, metric: str) -> np.ndarray:
     """Return (repeats,) values of one metric, of the repeats that have this risk and attack."""
-    rows = [row for repeat in repeats for row in repeat if (row.risk, row.attack) == (risk, attack)]
-    return np.array([getattr(row, metric).value for row in rows])
+    return np.array(
+        [getattr(row, metric).value for repeat in repeats for row in repeat if (row.risk, row.attack) == (risk, attack)]
+    )
 
 
 def _mean_and_sd(values: np.ndarray) -> RepeatedValue:
