@@ -177,6 +177,16 @@ def test_ids_that_are_not_evaluated_are_reported_before_anything_is_trained(name
     assert not (tmp_path / "evidence").exists()
 
 
+def test_whole_numbers_as_ids_are_matched_as_text(tmp_path):
+    data = gl.Data(RECORDS, LABELS, ids=np.arange(100, 125))
+    chosen = [LeftOut(models=1, ids=("103", "104"))]
+    model = KNeighborsClassifier(3)
+    options = {"references": 0, "attacks": ["loss"], "jobs": 1, "folder": tmp_path / "audit"}
+    gl.play(gl.games.Bernoulli(), model, data, evidence=chosen, **options)
+    files = (tmp_path / "audit" / "evidence" / "left_out").glob("record-*")
+    assert {file.name for file in files} == {"record-00003.npz", "record-00004.npz"}
+
+
 @pytest.mark.slow
 def test_all_records_where_there_are_no_more(tmp_path):
     _, models = collect(tmp_path, records=1000, models=1)

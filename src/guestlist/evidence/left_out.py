@@ -143,7 +143,7 @@ def train_without(
     parts: list[Mapping[str, np.ndarray]] = [begun[i]] if i in begun else []
     for k in range(1 + sum(map(_count, parts)), 1 + models):
         rng = stream(seed, "left out", _WITHOUT, i, k)
-        name = f"Model {k} without record {pool.ids[i]!r}"
+        name = f"Model {k} without record {str(pool.ids[i])!r}"
         # Each model gets its own copy of the records, because the previous model may have changed its copy.
         outputs = of_record.train_and_query(name, partial(train, pool.copied(rows), rng), x, rng)
         parts.append(of_record.signals(outputs))
@@ -160,10 +160,10 @@ def _chosen(ids: np.ndarray, split: Split, records: int, named: tuple[str, ...],
     """
     if named:
         chosen = np.isin(ids.astype(str), named) & split.evaluated[0]
-        unknown = [name for name in named if name not in set(ids[chosen])]
+        unknown = [name for name in named if name not in ids[chosen].astype(str)]
         if unknown:
             listed = ", ".join(map(repr, unknown[:5])) + (", …" if len(unknown) > 5 else "")
-            raise InputError(f"No member or non-member has the id {listed}. Ids look like {ids[0]!r}.")
+            raise InputError(f"No member or non-member has the id {listed}. Ids look like {str(ids[0])!r}.")
         return chosen
     chosen = np.zeros(len(ids), dtype=bool)
     for number, side in enumerate((split.members & split.evaluated[0], split.nonmembers)):
