@@ -56,6 +56,15 @@ def test_it_stops_when_nothing_better_comes(data):
     assert equal(stopped, epochs[int(np.argmax(reached[:first]))])
 
 
+def test_early_stopping_keeps_the_first_epoch_of_a_training_that_diverges(data):
+    fit = gl.defences.Fit(epochs=3, loss="squared", learning_rate=1e30, optimizer="sgd")
+    values = gl.Data(data.x, 1e30 * np.random.default_rng(0).normal(size=len(data)))
+    stopped = gl.defences.EarlyStopping(fit, patience=1)(
+        gl.defences.mlp(6, 1, hidden=(16, 8)), values, np.random.default_rng(1)
+    )
+    assert np.isnan(goodness(stopped, values.x, values.y, "squared"))
+
+
 def test_an_epoch_of_a_long_run_is_a_run_that_ends_there(data):
     epochs = FIT.checkpoints(network(), data, np.random.default_rng(4))
     for k in (1, 3, 8):

@@ -121,8 +121,8 @@ class EarlyStopping(DescribedRecipe):
         for trained in self.fit.epochs_of(module, data.take(np.sort(training_rows)), rng):
             reached = goodness(trained, data.x[held_out], data.y[held_out], self.fit.loss)
             epochs_waited += 1
-            if reached > best:
-                best = reached
+            if best_module is None or reached > best:
+                best = np.nan_to_num(reached, nan=-np.inf)  # of a training that diverges
                 best_module = copy.deepcopy(trained)
                 epochs_waited = 0
             if epochs_waited >= self.patience:
