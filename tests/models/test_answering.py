@@ -68,7 +68,7 @@ def test_logits_become_probabilities(sides):
     expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
     assert changed.predict(sides[0][0]) == pytest.approx(expected)
     assert "white_box" not in changed.can
-    with pytest.raises(InputError, match="its answers are not its own"):
+    with pytest.raises(InputError, match="an output defence changes its outputs"):
         changed.needs("white_box")
 
 

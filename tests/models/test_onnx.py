@@ -47,7 +47,8 @@ def test_a_file_predicts_as_the_model_does(sides, tmp_path, zipmap):
 def test_an_audit_of_a_file_trains_nothing_and_reports_it(sides, tmp_path):
     path = written(forest(sides), sides[0][0], tmp_path / "forest.onnx")
     with pytest.warns(
-        gl.AuditWarning, match=r"no training recipe .*ONNX file does not say how.*Pass train=.*to gl.audit"
+        gl.AuditWarning,
+        match=r"no training recipe .*ONNX file does not store its training recipe.*Pass train=.*to gl.audit",
     ):
         results = gl.audit(path, *sides, attacks=["loss"], baseline=False)
     assert results.attacks["auc"].iloc[0] > 0.6

@@ -8,8 +8,7 @@ share three things (empirical Bayes):
   trend as in Law et al. 2014). Outputs near the end of the scale vary less, and often not at all: a forest gives them a
   probability of exactly 1. The variance of IN references is a multiple of that of OUT references, one for all records.
 * The shift, the mean difference of IN and OUT references, has a normal prior whose mean and variance follow
-  trends too: records that models find hard shift more. With few references it is shrunk towards the trend, but by at
-      most
+  trends too: records that models find hard shift more. With few references it is shrunk towards the trend, but by at most
   ``TRANSLATION`` standard errors (Efron & Morris 1972), so that a memorised record keeps a large shift. It is never
   below 0.
 * The margin of the target is then Student-t distributed, with heavy tails where little is known.

@@ -9,29 +9,13 @@ from guestlist._views import Signals, View
 SIGN = {"correct": 1, "p_y": 1, "margin": 1, "loss": -1, "entropy": -1, "mentr": -1}
 
 
-def loss(signals: View) -> np.ndarray:
-    """Return minus the target's loss: members are fitted better (Yeom et al. 2018; attack P of Ye et al. 2022)."""
-    return -signals.target("loss")
+def signed_signal(signals: View, name: str) -> np.ndarray:
+    """Return signal ``name`` of the target, with the sign that makes it rise with membership: members are fitted better.
 
-
-def correctness(signals: View) -> np.ndarray:
-    """Return 1 where the target is correct, 0 where it is wrong (Yeom et al. 2018)."""
-    return signals.target("correct")
-
-
-def confidence(signals: View) -> np.ndarray:
-    """Return the probability of the true class (Song & Mittal 2021)."""
-    return signals.target("p_y")
-
-
-def entropy(signals: View) -> np.ndarray:
-    """Return minus the entropy of the output, which does not depend on the label (Salem et al. 2019)."""
-    return -signals.target("entropy")
-
-
-def mentr(signals: View) -> np.ndarray:
-    """Return minus the modified entropy, which depends on the label (Song & Mittal 2021, eq. 8)."""
-    return -signals.target("mentr")
+    These are the attacks of Yeom et al. (2018; attack P of Ye et al. 2022) on the loss and on correct predictions, of Salem et
+    al. (2019) on the entropy, and of Song & Mittal (2021) on the probability of the true class and on the modified entropy.
+    """
+    return SIGN[name] * signals.target(name)
 
 
 def beyond_threshold(view: View, name: str, *, per_class: bool = True) -> np.ndarray:

@@ -211,8 +211,14 @@ def select_attacks(
     """
     names = check_attack_names(names)
     if names is None:
-        able = {n: a for n, a in ATTACKS.items() if a.default and a.references <= references and _reads(a, signals)}
-        return {n: a for n, a in able.items() if not a.evidence or a.evidence in evidence}
+        return {
+            name: attack
+            for name, attack in ATTACKS.items()
+            if attack.default
+            and attack.references <= references
+            and _reads(attack, signals)
+            and (not attack.evidence or attack.evidence in evidence)
+        }
     if not names:
         raise InputError("attacks= is empty. Name at least one attack; guestlist show attacks lists all.")
     chosen: dict[str, Attack] = {}

@@ -32,7 +32,7 @@ ATTACKS: dict[str, Attack] = {
     # These read only the target's outputs.
     "loss": Attack(
         title="loss threshold",
-        score=metrics.loss,
+        score=partial(metrics.signed_signal, name="loss"),
         summary="small loss of the target (P)",
         paper="Yeom et al. 2018; Ye et al. 2022",
         needs=("loss",),
@@ -42,7 +42,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "correctness": Attack(
         title="correct prediction",
-        score=metrics.correctness,
+        score=partial(metrics.signed_signal, name="correct"),
         summary="the target predicts the true class",
         paper=YEOM,
         needs=("correct",),
@@ -51,7 +51,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "confidence": Attack(
         title="confidence threshold",
-        score=metrics.confidence,
+        score=partial(metrics.signed_signal, name="p_y"),
         summary="large probability of the true class",
         paper=SONG,
         needs=("p_y",),
@@ -60,7 +60,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "entropy": Attack(
         title="entropy threshold",
-        score=metrics.entropy,
+        score=partial(metrics.signed_signal, name="entropy"),
         summary="small entropy of the output",
         paper=SALEM,
         needs=("entropy",),
@@ -69,7 +69,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "mentr": Attack(
         title="modified-entropy threshold",
-        score=metrics.mentr,
+        score=partial(metrics.signed_signal, name="mentr"),
         summary="small modified entropy",
         paper=SONG,
         needs=("mentr",),
@@ -78,7 +78,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "average_threshold": Attack(
         title="average-loss threshold",
-        score=metrics.loss,
+        score=partial(metrics.signed_signal, name="loss"),
         summary=(
             "loss below the references' average training loss (in guestlist game the target's own, or the shadows' by "
             "--average-of); ranks as 'loss' does"
@@ -92,7 +92,7 @@ ATTACKS: dict[str, Attack] = {
     ),
     "optimal_threshold": Attack(
         title="best loss threshold (upper bound)",
-        score=metrics.loss,
+        score=partial(metrics.signed_signal, name="loss"),
         summary="loss below the best threshold for the truth, an upper bound; ranks as 'loss' does",
         paper=HUMPHRIES,
         needs=("loss",),

@@ -106,10 +106,7 @@ def prefer_device(device: Any) -> Iterator[None]:
     Yields:
         Nothing.
     """
-    if device == AUTO:
-        yield
-        return
-    token = _preferred.set(str(device))
+    token = _preferred.set(_preferred.get() if device == AUTO else str(device))
     try:
         yield
     finally:

@@ -146,10 +146,9 @@ def estimator_target(
     default = train is None
     training_recipe = as_recipe(Refit() if default else train)
     # An unfitted copy is sent to every worker.
-    if untrained is None:
-        start = untrained_model(model)
-    else:
-        start = UntrainedModel(unfitted(with_estimator_interface(untrained)))
+    start = (
+        untrained_model(model) if untrained is None else UntrainedModel(unfitted(with_estimator_interface(untrained)))
+    )
     predict: Predict = RegressorPredict(model)
     classes = np.array([])
     if scale.has_classes:
@@ -597,7 +596,6 @@ def _unequal_bootstrap(model) -> bool:
     if any((tree.weighted_n_node_samples % 1 != 0).any() for tree in trees):
         return True
     missed = (1 - 1 / n) ** drawn
-    both = (1 - 2 / n) ** drawn if n > 1 else 0.0
-    variance = n * missed + n * (n - 1) * both - (n * missed) ** 2
+    variance = n * missed + n * (n - 1) * (1 - 2 / n) ** drawn - (n * missed) ** 2
     distinct = np.mean([tree.n_node_samples[0] for tree in trees])
     return bool(distinct < n * (1 - missed) - FEWER * np.sqrt(max(variance, 1.0) / len(trees)) - 0.5)

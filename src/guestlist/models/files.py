@@ -28,7 +28,7 @@ DTYPES = {
 }
 FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 BATCH_SIZE = 4096  # records in one query
-NO_RECIPE = "an ONNX file does not say how the model was trained"
+NO_RECIPE = "an ONNX file does not store its training recipe"
 
 
 def onnx_target(

@@ -133,7 +133,7 @@ class KerasFit(DescribedRecipe):
 
     @classmethod
     def from_model(cls, model) -> "KerasFit":
-        """Return the training that a model remembers; a model from a file remembers none."""
+        """Return the training that a model stores; a model from a file stores none."""
         history = getattr(model, "history", None)
         if history is None or not getattr(history, "epoch", None):
             return cls()

@@ -71,7 +71,7 @@ def answering(
         predict=replace(predict, say=how.begin(partial(query, predict), data, np.random.default_rng(seed))),
         scale=Probabilities(),
         can={name: function for name, function in can.items() if name not in UNDEFENDED},
-        cannot={**target.cannot, **dict.fromkeys(UNDEFENDED, "its answers are not its own")},
+        cannot={**target.cannot, **dict.fromkeys(UNDEFENDED, "an output defence changes its outputs")},
         recipe=f"{target.recipe}\n{how.describe() if adaptive else 'as probabilities'}",
         name=f"{target.name}, {type(how).__name__}",
         training=replace(training, recipe=f"{training.recipe}, {written(how)}", attacker=attacker),

@@ -278,9 +278,9 @@ def _capabilities(
         elif hasattr(trainer.recipe, "distil"):
             can["distil"] = trainer.distil
         else:
-            cannot["distil"] = "its training does not take any"
+            cannot["distil"] = "its recipe has no method distil()"
     if labels is None:
-        cannot["white_box"] = "it predicts values, and the white box looks at losses of classes"
+        cannot["white_box"] = "it predicts values, and the white box reads losses of classes"
     else:
         can["white_box"] = partial(white_box_features, module)
     return can, cannot

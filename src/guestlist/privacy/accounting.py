@@ -152,9 +152,7 @@ def _epsilon(noise: float, rate: float, steps: int, delta: float, accountant: st
     by_prv = _by_prv(noise, rate, steps, delta)
     if by_prv <= LARGE:
         return by_prv
-    if by_rdp == inf:
-        by_rdp = _by_rdp(noise, rate, steps, delta)
-    return min(by_prv, by_rdp)
+    return min(by_prv, _by_rdp(noise, rate, steps, delta))
 
 
 def _candidates(epsilon: float, rate: float, steps: int, delta: float) -> Iterator[float]:

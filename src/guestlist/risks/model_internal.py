@@ -31,7 +31,7 @@ def loss_tail(case: Case) -> np.ndarray:
 
     A member in the upper tail of losses is an outlier, and attacks identify outliers more often than others. Outliers that the
     model fitted nevertheless are identified most often, and the final loss does not reveal them: this risk is only a
-        first indication (Pollock et al. 2024; Dodd et al. 2025). NaN where the record is not evaluated.
+    first indication (Pollock et al. 2024; Dodd et al. 2025). NaN where the record is not evaluated.
     """
     loss = case.view.target("loss")
     member = case.truth.member
