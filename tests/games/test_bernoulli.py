@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -134,6 +137,13 @@ def test_too_many_nonmembers_make_references_larger_than_the_target():
     game = matching_sides(50, 3000, 4000, 32)
     assert game.population == 0
     assert game.rate * 3050 > 100
+
+
+def test_a_process_that_draws_and_trains_references_does_not_load_scipy_stats():
+    """It takes a second in every process."""
+    code = "import sys, guestlist.games.canaries, guestlist._collect.references; print('scipy.stats' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.strip() == "False"
 
 
 # -- rows of other pools --------------------------------------------------------------------------------------------------

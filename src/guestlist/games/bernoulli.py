@@ -1,10 +1,13 @@
 """Games that draw members independently, or as sets of given sizes."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import pandas as pd
+import scipy  # imports scipy.stats when it is first used, which takes a second
 
 from guestlist import privacy
 from guestlist._util import integer, number, stream
@@ -101,10 +104,8 @@ def min_per_class(sizes: np.ndarray, rate: float) -> np.ndarray:
 
 def no_redraw_probability(labels: np.ndarray, rate: float) -> float:
     """Probability that no class is drawn again, if each record is its own person."""
-    from scipy.stats import binom
-
     sizes = np.bincount(pd.factorize(labels)[0])
-    return float(np.prod(binom.sf(min_per_class(sizes, rate) - 1, sizes, rate)))
+    return float(np.prod(scipy.stats.binom.sf(min_per_class(sizes, rate) - 1, sizes, rate)))
 
 
 def person_numbers(data: Data) -> np.ndarray:
@@ -134,19 +135,15 @@ def inclusion_rate(members: int, pool: int, references: int) -> float:
         >>> gl.games.inclusion_rate(members=400, pool=1000, references=64)
         0.4
     """
-    # Imported here: every process that trains a reference loads this file, and scipy.stats takes a second.
-    from scipy.optimize import brentq
-    from scipy.stats import binom
-
     if not 0 < members < pool:
         raise ValueError(f"Expected members={members} in (0, pool={pool}).")
 
     def shortage(rate):
-        return binom.cdf(MIN_PER_SIDE - 1, references, rate) - SHORT_SHARE
+        return scipy.stats.binom.cdf(MIN_PER_SIDE - 1, references, rate) - SHORT_SHARE
 
     lowest = 0.5
     if shortage(0.5) < 0:
-        lowest = float(brentq(shortage, 1e-9, 0.5))
+        lowest = float(scipy.optimize.brentq(shortage, 1e-9, 0.5))
     return float(np.clip(members / pool, lowest, 1 - lowest))
 
 

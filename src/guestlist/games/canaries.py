@@ -1,5 +1,7 @@
 """Games about single records: canaries, the strong adversary, and exchangeable pairs."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
+from guestlist import privacy
 from guestlist.data import Data
-
-if TYPE_CHECKING:
-    from guestlist.privacy import Coins, FixedSize
 
 # (training records, evaluated records, number of models) to (models, evaluated records) losses.
 Ensemble = Callable[[Data, Data, int], np.ndarray]
@@ -49,7 +47,7 @@ class Preparing(Protocol):
 class Provable(Protocol):
     """A game whose randomised inclusion supports a bound on epsilon from one run."""
 
-    def membership(self, labels: np.ndarray) -> Coins | FixedSize | None:
+    def membership(self, labels: np.ndarray) -> privacy.Coins | privacy.FixedSize | None:
         """Describe the draw of the target's members for records with these labels; None if no bound is valid."""
 
 
