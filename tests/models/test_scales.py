@@ -72,11 +72,11 @@ def test_a_target_without_any_residual_has_a_floor():
 
 @pytest.mark.parametrize("wrong", ["Logits", "probability", "", None, 3])
 def test_another_scale_is_refused_in_words(wrong, blobs):
-    with pytest.raises(ValueError, match="'probabilities', 'logits', 'values' or 'labels'"):
+    with pytest.raises(ValueError, match="one of 'probabilities', 'logits', 'values', 'labels'"):
         as_scale(wrong)
-    with pytest.raises(ValueError, match="'probabilities', 'logits', 'values' or 'labels'"):
+    with pytest.raises(ValueError, match="one of 'probabilities', 'logits', 'values', 'labels'"):
         gl.function_target(lambda x: x, classes=[0, 1], scale=wrong)
-    with pytest.raises(ValueError, match="'probabilities', 'logits', 'values' or 'labels'"):
+    with pytest.raises(ValueError, match="one of 'probabilities', 'logits', 'values', 'labels'"):
         gl.Predictions(LOGITS, LABELS, LABELS == 0, scale=wrong)
 
 

@@ -101,11 +101,7 @@ def predictive(over: Moments) -> Predictive:
     The posterior of the variance is inverse gamma with shape a0 + (n - 1)/2 and scale b0 + squares/2.
     """
     prior = prior_of(over)
-    # Many records share each of a few counts.
-    shapes = prior.shape + np.maximum(np.arange(np.max(over.count, initial=0) + 1) - 1, 0) / 2
-    peaks = scipy.special.gammaln(shapes + 0.5) - scipy.special.gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
-    index = over.count.astype(np.intp)
-    shape, peak = (np.take_along_axis(table, index, axis=-1) for table in (shapes, peaks))
+    shape, peak = _posterior_shape(prior.shape, np.maximum(over.count - 1, 0))
     with np.errstate(divide="ignore"):  # 1 / 0: the mean is NaN there, and so is the score
         variance = (prior.scale + over.squares / 2) * (1 + 1 / over.count) / shape
     return Predictive(2 * shape, over.mean, np.sqrt(variance), peak)
@@ -163,12 +159,21 @@ def _shared_variance(
     expected = np.where(known.any(axis=-1, keepdims=True), trend_over(centre, known)(logs), np.log(floor))
     excess = np.where(known, np.square(logs - expected) - noise, 0.0).sum(axis=-1, keepdims=True)
     shape = _inverse_trigamma(excess / np.maximum(known.sum(axis=-1, keepdims=True), 1))
-    # Many records share each of a few degrees of freedom.
-    shapes = shape + np.arange(np.max(record_dof, initial=0) + 1) / 2
-    peaks = scipy.special.gammaln(shapes + 0.5) - scipy.special.gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
-    index = record_dof.astype(np.intp)
-    posterior, peak = (np.take_along_axis(table, index, axis=-1) for table in (shapes, peaks))
+    posterior, peak = _posterior_shape(shape, record_dof)
     return 2 * posterior, (np.exp(expected + scipy.special.digamma(shape)) + squares / 2) / posterior, peak
+
+
+def _posterior_shape(shape: np.ndarray, dof: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the shapes of the posteriors of variances, and the log-densities at the mean of their Student-t for scale 1.
+
+    Args:
+        shape: Shape of the prior, (1,) or (targets, 1).
+        dof: Degrees of freedom of each record's variance. Many records share each of a few values.
+    """
+    shapes = shape + np.arange(np.max(dof, initial=0) + 1) / 2
+    peaks = scipy.special.gammaln(shapes + 0.5) - scipy.special.gammaln(shapes) - 0.5 * np.log(2 * np.pi * shapes)
+    index = dof.astype(np.intp)
+    return np.take_along_axis(shapes, index, axis=-1), np.take_along_axis(peaks, index, axis=-1)
 
 
 def _shift(

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -18,10 +18,7 @@ from torch import nn
 
 from guestlist.data import Data
 from guestlist.defences.torch_layers import Network, TwoLogits
-from guestlist.defences.torch_training import SLOTS, begin_training, labels_for, loss_of, optimizer_of, tensor
-
-if TYPE_CHECKING:
-    from guestlist.defences.torch_training import Fit
+from guestlist.defences.torch_training import SLOTS, Fit, begin_training, labels_for, loss_of, optimizer_of, tensor
 
 MOST_PARAMETERS = 2**15  # larger networks gain little: their matrix products take longer than the overhead
 ALIGNMENT = 16  # numbers; widths are filled up with zeros, so that the rows of all slots have the same alignment

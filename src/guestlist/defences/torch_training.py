@@ -14,11 +14,14 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkab
 
 import numpy as np
 
-from guestlist._util import DescribedRecipe, choice, extra, integer, number, torch
+from guestlist._util import DescribedRecipe, LazyModule, choice, extra, integer, number, torch
 from guestlist.data import Data
 from guestlist.defences.torch_devices import AUTO, FUSED, Batches, device_of, note_device, on_cpu, torch_device
 from guestlist.errors import InputError
 
+# Importing these modules imports torch.
+torch_layers: Any = LazyModule("guestlist.defences.torch_layers")
+torch_stacks: Any = LazyModule("guestlist.defences.torch_stacks")
 SLOTS = 16  # networks of a stack; see torch_stacks
 
 
@@ -38,16 +41,13 @@ def mlp(features: int, classes: int, *, hidden: Sequence[int] = (512, 256, 128, 
         ValueError: If the activation is unknown.
     """
     nn = extra("torch.nn", "A network (gl.defences.mlp)")
-
-    from guestlist.defences.torch_layers import initialised
-
     if not hasattr(nn, activation):
         raise ValueError(f"activation={activation!r} is not a module of torch.nn, such as 'ReLU'.")
     sizes = [features, *hidden]
     layers = [
         part for before, after in pairwise(sizes) for part in (nn.Linear(before, after), getattr(nn, activation)())
     ]
-    return initialised(*layers, nn.Linear(sizes[-1], classes))
+    return torch_layers.initialised(*layers, nn.Linear(sizes[-1], classes))
 
 
 def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = (32, 64)):
@@ -66,9 +66,6 @@ def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = 
         ValueError: If there are no filters, or the images are too small for the layers.
     """
     nn = extra("torch.nn", "A network (gl.defences.cnn)")
-
-    from guestlist.defences.torch_layers import initialised
-
     if not filters:
         raise ValueError("filters=() is empty. Pass the number of filters of at least one layer.")
     layers = []
@@ -78,7 +75,7 @@ def cnn(side: int, classes: int, *, channels: int = 1, filters: Sequence[int] = 
         width = (width - 2) // 2
     if width < 1:
         raise ValueError(f"side={side} is too small for {len(filters)} layers. Use fewer filters, or larger images.")
-    return initialised(*layers, nn.Flatten(), nn.Linear(filters[-1] * width * width, classes))
+    return torch_layers.initialised(*layers, nn.Flatten(), nn.Linear(filters[-1] * width * width, classes))
 
 
 class Batch(NamedTuple):
@@ -217,9 +214,7 @@ class Fit(DescribedRecipe):
         """Return whether :meth:`train_together` trains such modules: small networks of simple layers, on the CPU."""
         if type(self) is not Fit or torch_device(self.device).type != "cpu":
             return False
-        from guestlist.defences.torch_stacks import can_stack
-
-        return can_stack(self, module, data)
+        return torch_stacks.can_stack(self, module, data)
 
     def train_together(
         self, module, data: Data, training_sets: Sequence[np.ndarray], rngs: Sequence[np.random.Generator]
@@ -232,9 +227,7 @@ class Fit(DescribedRecipe):
             training_sets: (records,) true for the records of each module; at most 16.
             rngs: Random stream of each module.
         """
-        from guestlist.defences.torch_stacks import train_together
-
-        return train_together(self, module, data, training_sets, rngs)
+        return torch_stacks.train_together(self, module, data, training_sets, rngs)
 
     def plain(self) -> Fit:
         """Return the same training without an objective."""

@@ -11,10 +11,14 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.base import BaseEstimator
 
+from guestlist._util import LazyModule
 from guestlist.errors import InputError
 from guestlist.models.frameworks import packages_of
 from guestlist.models.target import several_outputs
 
+catboost: Any = LazyModule("catboost")
+lightgbm: Any = LazyModule("lightgbm")
+xgboost: Any = LazyModule("xgboost")
 CATBOOST_CLASSIFIERS = ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll")
 WRAP = "To audit it anyway, wrap it with gl.function_target(predict, classes=…, train=…)."
 
@@ -36,8 +40,6 @@ def as_estimator(model) -> Any:
         return XgboostBooster.from_booster(model)
     if "lightgbm" in packages:
         return LightgbmBooster.from_booster(model)
-    import catboost
-
     if not model.is_fitted():
         raise InputError("CatBoost is not fitted. Fit it on the members first.")
     loss = str(model.get_all_params()["loss_function"]).partition(":")[0]
@@ -203,15 +205,11 @@ class XgboostBooster(NativeBooster):
         return model._set_booster(booster)
 
     def _train(self, x, y: np.ndarray, sample_weight) -> Any:
-        import xgboost
-
         params = {**self.params, "seed": self.random_state, "nthread": self.n_jobs, "validate_parameters": False}
         records = xgboost.DMatrix(x, y, weight=sample_weight, enable_categorical=True)
         return xgboost.train({"verbosity": 0, **params}, records, self.n_estimators)
 
     def _outputs(self, x) -> np.ndarray:
-        import xgboost
-
         records = xgboost.DMatrix(x, enable_categorical=True)
         if not self.is_classifier:
             return self.booster_.predict(records)
@@ -295,10 +293,8 @@ class LightgbmBooster(NativeBooster):
     @classmethod
     def from_booster(cls, booster) -> "LightgbmBooster":
         """Wrap a trained booster, with the parameters that its text form stores."""
-        import lightgbm
-
         # The text form holds every parameter under its main name; a booster in memory only those that the user named.
-        params = dict(lightgbm.Booster(model_str=booster.model_to_string()).params)
+        params: dict[str, Any] = dict(lightgbm.Booster(model_str=booster.model_to_string()).params)
         max_rounds = params.pop("num_iterations", 0)
         stopped = bool(booster.best_iteration > 0 and params.pop("early_stopping_round", 0))
         settings = {
@@ -316,8 +312,6 @@ class LightgbmBooster(NativeBooster):
         return model._set_booster(booster)
 
     def _train(self, x, y: np.ndarray, sample_weight) -> Any:
-        import lightgbm
-
         params = {**self.params, "seed": self.random_state, "num_threads": self.n_jobs, "verbosity": -1}
         categories = params.pop("categorical_feature", "auto")
         records = lightgbm.Dataset(x, y, weight=sample_weight, categorical_feature=categories, params={"verbosity": -1})

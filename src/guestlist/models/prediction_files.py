@@ -144,11 +144,10 @@ def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predicti
         )
     scale = as_scale(scale or ANSWERS[answer_names[0]])
     labels = arrays["labels"] if labelled else None
-    if labels is not None and labels.dtype.kind not in ("iu" if scale.has_classes else "iuf"):
-        means = "numbers, the true values"
-        if scale.has_classes:
-            means = "integers, the columns of the outputs"
-        raise InputError(f"'labels' in {path} must be {means}; found {labels.dtype}.")
+    if labels is not None and scale.has_classes and labels.dtype.kind not in "iu":
+        raise InputError(f"'labels' in {path} must be integers, the columns of the outputs; found {labels.dtype}.")
+    if labels is not None and labels.dtype.kind not in "iuf":
+        raise InputError(f"'labels' in {path} must be numbers, the true values; found {labels.dtype}.")
     return Predictions(
         answers=arrays[answer_names[0]],
         labels=labels,

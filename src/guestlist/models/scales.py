@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
 
 from guestlist._kernels import SMALLEST_PROBABILITY
-from guestlist._util import short_repr
+from guestlist._util import choice
 from guestlist.errors import InputError
 
 
@@ -501,7 +501,5 @@ def as_scale(scale: str | Scale) -> Scale:
     """
     if isinstance(scale, Scale):
         return scale
-    if not isinstance(scale, str) or scale not in SCALES:
-        *names, final = map(repr, SCALES)
-        raise ValueError(f"Expected scale={short_repr(scale)} to be {', '.join(names)} or {final}.")
+    choice("scale", scale, SCALES)
     return SCALES[scale]()

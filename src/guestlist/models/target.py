@@ -343,9 +343,7 @@ class Target:
         """
         if what in self.can:
             return self.can[what]
-        why = self.cannot.get(what, "")
-        if why:
-            why = f": {why}"
+        why = f": {self.cannot[what]}" if self.cannot.get(what) else ""
         raise InputError((message or f"{{name}} {CAPABILITIES[what]}{{why}}.").format(name=self.name, why=why))
 
 
@@ -413,12 +411,9 @@ def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
     if not scale.has_classes and outputs.ndim == 1:
         outputs = outputs[:, None]
     if outputs.shape != (len(x), columns):
-        means = "(records, 1): one predicted value per record"
-        if scale.has_classes:
-            means = "(records, classes)"
-        remedy = ""
-        if scale.has_classes and outputs.ndim == 1:
-            remedy = " If they are predicted labels, pass scale='labels'."
+        means = "(records, classes)" if scale.has_classes else "(records, 1): one predicted value per record"
+        is_labels = scale.has_classes and outputs.ndim == 1
+        remedy = " If they are predicted labels, pass scale='labels'." if is_labels else ""
         raise InputError(
             f"The model's outputs must have the shape {(len(x), columns)} {means}; found {outputs.shape}.{remedy}"
         )

@@ -134,9 +134,7 @@ def torch_target(
     target_recipe = None if train is None else as_recipe(train)
     _check_loss(target_recipe, scale)
     reference_recipe = _reference_recipe(attacker, target_recipe)
-    labels = classes
-    if scale.has_classes:
-        labels = _labels(module, classes)
+    labels = _labels(module, classes) if scale.has_classes else classes
     parts = None if example is None else input_parts(example)
     # References are trained from a copy on the CPU, which is sent to every worker.
     originals = [module, on_cpu(module if untrained is None else untrained), *checkpoints]

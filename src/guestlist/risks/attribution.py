@@ -140,9 +140,7 @@ def tracin(
         InputError: If checkpoints and learning rates do not fit together, or the extra ``attribution`` is not installed.
     """
     influence = _captum()
-    modules = checkpoints
-    if not isinstance(checkpoints, list | tuple):
-        modules = [checkpoints]
+    modules = checkpoints if isinstance(checkpoints, list | tuple) else [checkpoints]
     learning_rates = np.asarray(learning_rate, dtype=np.float64)
     if not modules or learning_rates.shape not in ((), (len(modules),)):
         raise InputError(
@@ -203,9 +201,7 @@ class _Loss:
 def _at_once(module, layers: Sequence[str] | None) -> bool:
     """Return True if captum can compute the gradients of all records of a batch in one pass."""
     nn = torch.nn
-    parts = module.modules()
-    if layers is not None:
-        parts = [module.get_submodule(name) for name in layers]
+    parts = module.modules() if layers is None else [module.get_submodule(name) for name in layers]
     return all(
         isinstance(part, nn.Linear)
         or (

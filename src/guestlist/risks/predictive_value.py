@@ -362,8 +362,8 @@ def mean_of_pairs(gaps: np.ndarray, reach: float = 1.0, confidence: float = 0.95
     if len(gaps) <= MAX_EXACT_REPEATS:
         signs = np.array(list(product((1.0, -1.0), repeat=len(gaps))))
     else:
-        drawn = np.random.default_rng(0).choice((1.0, -1.0), size=(DRAWS, len(gaps)))
-        signs = np.vstack([np.ones(len(gaps)), drawn])
+        rng = np.random.default_rng(0)
+        signs = np.vstack([np.ones(len(gaps)), rng.choice((1.0, -1.0), size=(DRAWS, len(gaps)))])
     mean = float(gaps.mean())
 
     def refuted(centre: float) -> bool:
