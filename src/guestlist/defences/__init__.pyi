@@ -20,13 +20,13 @@ from .outputs import Rounded as Rounded
 from .outputs import Say as Say
 from .outputs import Temperature as Temperature
 from .outputs import TopK as TopK
+from .recipe import ATTACKERS as ATTACKERS
 from .recipe import DELTA as DELTA
 from .recipe import Recipe as Recipe
 from .recipe import Searched as Searched
 from .recipe import Training as Training
 from .recipe import as_function as as_function
 from .recipe import as_recipe as as_recipe
-from .recipe import check_attacker as check_attacker
 from .recipe import package_of as package_of
 from .recipe import training_of as training_of
 from .recipe import unfitted as unfitted

@@ -305,9 +305,7 @@ def _plain(part) -> bool:
     nn = torch.nn
     if not set(part._parameters) <= {"weight", "bias"} or not isinstance(getattr(part, "weight", None), nn.Parameter):
         return False
-    if type(part) is nn.Linear:
-        return True
-    return (
+    return type(part) is nn.Linear or (
         type(part) is nn.Conv2d
         and part.groups == 1
         and part.padding_mode == "zeros"

@@ -8,7 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from guestlist._util import choice, describe, integer
+from guestlist._util import describe, integer
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.models.frameworks import FRAMEWORKS, packages_of
@@ -287,18 +287,6 @@ def training_of(recipe: Any, attacker: str = "adaptive", model: str = "") -> Tra
         name: type_(getattr(recipe, name)) for name, type_ in types.items() if getattr(recipe, name, None) is not None
     }
     return Training(recipe=model or written(recipe), attacker=attacker, tried=getattr(recipe, "tried", None), **private)
-
-
-def check_attacker(attacker: str) -> None:
-    """Check the name of an attacker.
-
-    Args:
-        attacker: ``adaptive`` or ``naive``.
-
-    Raises:
-        ValueError: If it is neither.
-    """
-    choice("attacker", attacker, ATTACKERS)
 
 
 def written(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from guestlist._util import DescribedRecipe, FitParams, describe, extra
+from guestlist._util import DescribedRecipe, FitParams, LazyModule, describe, extra
 from guestlist.data import Data
 from guestlist.defences import Recipe, as_recipe, training_of
 from guestlist.errors import InputError
@@ -26,6 +26,7 @@ from guestlist.models.target import (
     with_positions,
 )
 
+keras: Any = LazyModule("keras")
 PREDICT = "lambda x: model.predict(x, verbose=0)"  # in the advice about several outputs
 EPOCHS = 'Pass the arguments of its training: fit_params={"epochs": 20, "batch_size": 32}.'
 
@@ -160,7 +161,6 @@ class KerasFit(DescribedRecipe):
 @contextmanager
 def seed_keras(seed: int) -> Iterator[None]:
     """Seed Keras and its backend, and restore the generators of Keras and torch afterwards."""
-    import keras
     from keras.src.backend.common import global_state  # Keras has no public function that reads its generator.
 
     before = {name: global_state.get_global_attribute(name) for name in ("global_random_seed", "global_seed_generator")}
@@ -205,8 +205,6 @@ def _part_names(config: Any) -> Iterator[str]:
 
 def _clone(model) -> Any:
     """Return a clone with new random parameters, compiled like the model."""
-    import keras
-
     with _keras_warnings():
         clone = keras.models.clone_model(model)
         if getattr(model, "compiled", False):

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from guestlist._util import choice
 from guestlist.data import Data, as_data, encode
-from guestlist.defences import Answering, Say, Training, check_attacker, written
+from guestlist.defences import ATTACKERS, Answering, Say, Training, written
 from guestlist.errors import InputError
 from guestlist.models.scales import Probabilities, Scale
 from guestlist.models.target import Predict, Target, as_target, query
@@ -41,7 +42,7 @@ def answering(
         raise InputError(
             f"{target.name} predicts values, and {type(how).__name__} changes probabilities of classes. Use a classifier."
         )
-    check_attacker(attacker)
+    choice("attacker", attacker, ATTACKERS)
     adaptive = attacker == "adaptive"
     if hasattr(how, "held_out"):
         how = replace(how, held_out=target.fitting(how.held_out, "held_out"))  # type: ignore[type-var]

@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from guestlist._util import describe, extra, torch
+from guestlist._util import choice, describe, extra, torch
 from guestlist.data import Data
 from guestlist.defences import (
+    ATTACKERS,
     AUTO,
     Batches,
     Recipe,
     accelerators,
     as_recipe,
-    check_attacker,
     deterministic_algorithms,
     device_of,
     evaluation_mode,
@@ -225,15 +225,10 @@ def retrain_module(
 @contextmanager
 def seed_torch(seed: int) -> Iterator[None]:
     """Seed torch's global generators, and restore those of the CPU and of CUDA afterwards."""
-    state = torch.get_rng_state()
-    cuda_states = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else []
-    torch.manual_seed(seed)
-    try:
+    devices = range(torch.cuda.device_count()) if torch.cuda.is_initialized() else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
         yield
-    finally:
-        torch.set_rng_state(state)
-        if cuda_states:
-            torch.cuda.set_rng_state_all(cuda_states)
 
 
 @contextmanager
@@ -250,7 +245,7 @@ def one_torch_thread() -> Iterator[None]:
 
 def _reference_recipe(attacker: str, recipe: Recipe | None) -> Recipe | None:
     """Return the recipe with which an attacker trains references."""
-    check_attacker(attacker)
+    choice("attacker", attacker, ATTACKERS)
     if attacker == "adaptive":
         return recipe
     if recipe is None:

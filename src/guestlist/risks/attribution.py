@@ -313,10 +313,6 @@ def _too_many(module, chosen: int, layers: Sequence[str] | None) -> str:
 @contextmanager
 def _quietly() -> Iterator[None]:
     """Restore torch's random state, which captum sets, and silence the warnings of both."""
-    state = torch.get_rng_state()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        torch.set_rng_state(state)
+    with torch.random.fork_rng(devices=[]), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
