@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
-import pandas as pd
 
 from guestlist import metrics
 from guestlist._util import close_matches, short_repr
@@ -165,7 +164,9 @@ def _share_as_high(scores: np.ndarray) -> np.ndarray:
 
     It is the p-value of a score among the others, on the scale of the target's p-values.
     """
-    return pd.Series(scores).rank(ascending=False, method="max", pct=True).to_numpy()
+    ordered = np.sort(scores[~np.isnan(scores)])
+    as_high = len(ordered) - np.searchsorted(ordered, scores, "left")
+    return np.where(np.isnan(scores), np.nan, as_high / max(len(ordered), 1))
 
 
 def _joint(levels: np.ndarray, rule: Rule) -> np.ndarray:
