@@ -8,7 +8,7 @@ from dataclasses import fields
 from functools import partial
 from pathlib import Path
 
-from docs.honesty import honesty_table, power_table
+from docs.error_rates import error_rate_table, power_table
 from guestlist import CHECKS
 from guestlist._diagnostics.core import never
 from guestlist.attacks import ATTACKS, Attack
@@ -307,7 +307,7 @@ TABLES = {
     "private": private_table,
     "convolutions": partial(private_table, "convolutions"),
     "references": references_table,
-    "honesty": honesty_table,
+    "honesty": error_rate_table,
     "power": power_table,
 }
 PAGES = (

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.honesty.compare import ATTACK, LAWS, two
+from benchmarks.error_rates.compare import ATTACK, DISTRIBUTIONS, two_audits
 from click.testing import CliRunner
 from sklearn.ensemble import RandomForestClassifier
 
@@ -25,12 +25,12 @@ def results(correct, scores, member, **columns):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.every_third
-def test_equal_models_rarely_differ(law):
+def test_equal_models_rarely_differ(distribution):
     rng, claims, named = np.random.default_rng(0), 0, 0
     for _ in range(25):
-        (comparison,) = gl.compare(two(law, 300, rng))
+        (comparison,) = gl.compare(two_audits(distribution, 300, rng))
         assert len(comparison.differences) == 7
         claims += any(row.differs for row in comparison.differences)
         named += bool(comparison.risk_changes.rose)
@@ -58,7 +58,7 @@ def test_persons_are_counted_once():
 
 
 def test_what_is_better_is_found():
-    (comparison,) = gl.compare(two("smooth", 3000, np.random.default_rng(2), gain=0.15, fall=0.8))
+    (comparison,) = gl.compare(two_audits("smooth", 3000, np.random.default_rng(2), gain=0.15, fall=0.8))
     accuracy, of_members, auc, tpr, exposed_auc, exposed_tpr, calibration = comparison.differences
     assert (accuracy.metric, accuracy.scope) == ("accuracy", "non-members")
     assert accuracy.differs
@@ -85,7 +85,7 @@ def test_what_is_better_is_found():
 
 
 def test_the_order_of_records_does_not_matter():
-    audits = two("smooth", 400, np.random.default_rng(3), fall=0.4)
+    audits = two_audits("smooth", 400, np.random.default_rng(3), fall=0.4)
     turned = replace(audits["other"], records=audits["other"].records.sample(frac=1, random_state=0))
     assert gl.compare({**audits, "other": turned}).pairs == gl.compare(audits).pairs
 
@@ -102,7 +102,7 @@ def test_means_of_differences_hold_the_truth():
 
 
 def test_what_cannot_be_paired_is_refused():
-    audits = two("smooth", 100, np.random.default_rng(5))
+    audits = two_audits("smooth", 100, np.random.default_rng(5))
     other, records = audits["other"], audits["other"].records
 
     def with_records(table):
@@ -123,7 +123,7 @@ def test_what_cannot_be_paired_is_refused():
 
 
 def test_regression_has_no_accuracy():
-    audits = two("smooth", 200, np.random.default_rng(6))
+    audits = two_audits("smooth", 200, np.random.default_rng(6))
     without = {name: replace(audit, records=audit.records.drop(columns="correct")) for name, audit in audits.items()}
     (comparison,) = gl.compare(without)
     assert [row.metric for row in comparison.differences] == ["auc", "tpr", "exposed_auc", "exposed_tpr"]
@@ -132,7 +132,7 @@ def test_regression_has_no_accuracy():
 
 def test_older_audits_lack_what_was_not_recorded():
     newer = ("confidence", "risk_mu", "mu_estimate", "mu_error", "mu_halves")
-    audits = two("smooth", 200, np.random.default_rng(7))
+    audits = two_audits("smooth", 200, np.random.default_rng(7))
     audits["other"] = replace(audits["other"], records=audits["other"].records.drop(columns=[*newer]))
     comparison = gl.compare(audits)
     (pair,) = comparison
@@ -142,7 +142,7 @@ def test_older_audits_lack_what_was_not_recorded():
 
 
 def test_each_audit_is_compared_with_the_first_and_with_others():
-    audits = two("smooth", 200, np.random.default_rng(8))
+    audits = two_audits("smooth", 200, np.random.default_rng(8))
     audits["third"] = audits["plain"]
     comparison = gl.compare(audits, pairs={"third": ["other", "plain"]})
     assert [(pair.first, pair.second) for pair in comparison] == [

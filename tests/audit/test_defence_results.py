@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.honesty.defend import LAWS, simulate
+from benchmarks.error_rates.defend import DISTRIBUTIONS, simulate
 
 from guestlist import Defended, Estimate, Results
 from guestlist._audit.comparison import Difference
@@ -15,14 +15,14 @@ from guestlist.metrics import auc_difference
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS)
-def test_of_many_defences_that_change_nothing_one_is_rarely_named(law):
-    """At full size, in benchmarks/honesty, it is at most 5 %; here 5 of 100 are expected at the most."""
-    assert simulate(law, 100, records=120, defences=6)["named"] <= 0.1
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_of_many_defences_that_change_nothing_one_is_rarely_named(distribution):
+    """At full size, in benchmarks/error_rates, it is at most 5 %; here 5 of 100 are expected at the most."""
+    assert simulate(distribution, 100, records=120, defences=6)["reported"] <= 0.1
 
 
 def test_the_best_of_many_is_optimistically_biased():
-    assert simulate("some leak", 10, records=120, defences=4)["best"] < -0.02
+    assert simulate("some leak", 10, records=120, defences=4)["best_change"] < -0.02
 
 
 def test_the_gap_is_that_of_the_same_records_in_any_order():

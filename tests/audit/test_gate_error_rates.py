@@ -1,7 +1,7 @@
-"""Test the error rates of a gate: the simulation of ``benchmarks.honesty.gate`` at a small size."""
+"""Test the error rates of a gate: the simulation of ``benchmarks.error_rates.gate`` at a small size."""
 
 import pytest
-from benchmarks.honesty.gate import simulate
+from benchmarks.error_rates.gate import simulate
 
 
 @pytest.mark.slow
@@ -9,6 +9,6 @@ def test_what_a_gate_lets_through():
     shares = simulate(audits=12, records=200, references=8)
     assert shares["interchanged: passed"] == 0
     assert shares["no references: passed"] == 0
-    assert shares["no references, said so: passed"] > 0.5  # or else the line above could not fail
+    assert shares["no references, allowed by the policy: passed"] > 0.5  # or else the line above could not fail
     # At most 2.5 % each: three of 12 would be a chance of .003.
     assert shares["true AUC at the limit: passed"] < 0.2

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.honesty.compare import ATTACK, by_the_first, two
+from benchmarks.error_rates.compare import ATTACK, selected_by_first, two_audits
 
 import guestlist as gl
 from guestlist._audit.compare import count_of, most_exposed_in_either, seen_from
@@ -17,7 +17,7 @@ def sides(audits):
 
 
 def test_the_selection_ignores_scores_and_is_symmetric():
-    audits = two("smooth", 2000, np.random.default_rng(0), fall=0.5)
+    audits = two_audits("smooth", 2000, np.random.default_rng(0), fall=0.5)
     chosen = most_exposed_in_either(*sides(audits))
     assert chosen.sum() == 10
     a, b = sides(audits)
@@ -33,7 +33,7 @@ def test_the_selection_ignores_scores_and_is_symmetric():
 
 
 def test_records_exposed_by_the_second_model_are_among_them():
-    audits = two("smooth", 2000, np.random.default_rng(1), fall=0.9)
+    audits = two_audits("smooth", 2000, np.random.default_rng(1), fall=0.9)
     for audit, risen in zip(audits.values(), ("r0", "r2"), strict=True):
         audit.records.loc[audit.records["id"] == risen, "risk_mu"] = 99.0
     a, b = sides(audits)
@@ -43,7 +43,7 @@ def test_records_exposed_by_the_second_model_are_among_them():
 @pytest.mark.slow
 def test_chosen_by_their_own_scores_equal_models_would_differ():
     """Regression to the mean; the selection by references is in the null test of all metrics."""
-    claims = [by_the_first(two("mostly equal", 4000, np.random.default_rng(k))) for k in range(6)]
+    claims = [selected_by_first(two_audits("mostly equal", 4000, np.random.default_rng(k))) for k in range(6)]
     assert np.mean(claims) > 0.5
 
 
@@ -59,5 +59,5 @@ def test_few_members_show_nothing():
     assert seen_from(3, 1000, 0.05, 0.99) is None
     assert seen_from(50, 10, 0.05, 0.95) is None  # with so few non-members the rate is not resolved
     assert [count_of(n) for n in (0, 20, 149, 500, 12_345)] == [0, 1, 1, 5, 123]
-    (comparison,) = gl.compare(two("smooth", 200, np.random.default_rng(2)))
+    (comparison,) = gl.compare(two_audits("smooth", 200, np.random.default_rng(2)))
     assert (comparison.most_exposed.members, comparison.most_exposed.seen_from) == (1, None)

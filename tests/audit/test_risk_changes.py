@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.honesty.compare import two
+from benchmarks.error_rates.compare import two_audits
 
 import guestlist as gl
 from guestlist._findings.records import record_table
@@ -16,7 +16,7 @@ from guestlist.testing import case_of, gaussian_simulation
 def test_the_list_of_risen_risks_controls_the_false_discovery_rate():
     false, true = [], []
     for k in range(15):
-        (pair,) = gl.compare(two("smooth", 600, np.random.default_rng([9, k]), rise=40))
+        (pair,) = gl.compare(two_audits("smooth", 600, np.random.default_rng([9, k]), rise=40))
         risen = {f"r{2 * i}" for i in range(40)}
         named = set(pair.risk_changes.rose)
         false.append(len(named - risen) / max(len(named), 1))
@@ -26,7 +26,7 @@ def test_the_list_of_risen_risks_controls_the_false_discovery_rate():
 
 
 def test_the_largest_change_is_first_and_only_members_are_listed():
-    audits = two("smooth", 1000, np.random.default_rng(3), rise=60)
+    audits = two_audits("smooth", 1000, np.random.default_rng(3), rise=60)
     (pair,) = gl.compare(audits)
     a, b = (audit.records.set_index("id") for audit in audits.values())
     far = (b["mu_estimate"] - a["mu_estimate"]) / np.hypot(a["mu_error"], b["mu_error"])
@@ -40,7 +40,7 @@ def test_the_largest_change_is_first_and_only_members_are_listed():
 
 
 def test_without_a_difference_between_halves_there_is_no_estimate():
-    audits = two("smooth", 200, np.random.default_rng(4), rise=20)
+    audits = two_audits("smooth", 200, np.random.default_rng(4), rise=20)
     for audit in audits.values():
         audit.records["mu_halves"] = np.nan
     (pair,) = gl.compare(audits)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.honesty.blind import TRUE_AUC, weighed
+from benchmarks.error_rates.baseline import TRUE_AUC, weighted_result
 from scipy.stats import ttest_ind
 
 from guestlist._baseline.regression import log_odds, standard_errors
@@ -49,12 +49,12 @@ def test_sets_that_nothing_can_balance_are_separated_by_their_odds():
 
 @pytest.mark.slow
 def test_weighted_nonmembers_give_back_what_the_model_gives_away():
-    """Few simulations here; bias, absolute error and coverage of many are in benchmarks/honesty."""
-    simulations = [weighed(200, 1.0, [69, k]) for k in range(5)]
+    """Few simulations here; bias, absolute error and coverage of many are in benchmarks/error_rates."""
+    simulations = [weighted_result(200, 1.0, [69, k]) for k in range(5)]
     off = np.array([simulation.adjusted.auc.value - TRUE_AUC for simulation in simulations])
     assert abs(off.mean()) < 0.045  # three standard errors
     assert all(simulation.adjusted.auc.low <= TRUE_AUC <= simulation.adjusted.auc.high for simulation in simulations)
     assert all(simulation.baseline.significant for simulation in simulations)
     assert not any(simulation.adjusted.refused for simulation in simulations)
-    apart = weighed(100, 3.0, [69, 9])
+    apart = weighted_result(100, 3.0, [69, 9])
     assert (apart.adjusted.refused, apart.adjusted.auc) == ("few", None)

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.honesty import blind as baseline_simulations
+from benchmarks.error_rates import baseline as baseline_simulations
 
 from guestlist._baseline import baseline
 from guestlist._baseline.baseline import PERMUTATIONS, cross_fit_baseline, within_folds
@@ -72,15 +72,15 @@ def test_the_inputs_of_the_classifier_do_not_depend_on_membership(monkeypatch):
 )
 def test_one_source_is_flagged_at_most_at_the_nominal_rate(name, repeats):
     result = baseline_simulations.one_source(name, repeats)
-    assert result["flagged"] <= result["at_most"]
-    assert 0.5 < result["smallest_seen"] < 0.8
+    assert result["flagged"] <= result["limit"]
+    assert 0.5 < result["detectable_auc"] < 0.8
 
 
 @pytest.mark.slow
 def test_people_of_one_census_are_flagged_at_most_at_the_nominal_rate(real_data, monkeypatch):
     monkeypatch.setenv("GUESTLIST_DATA", str(real_data("adult.parquet").parent))
     result = baseline_simulations.one_source("adult 50 + 50", 25)
-    assert result["flagged"] <= result["at_most"]
+    assert result["flagged"] <= result["limit"]
 
 
 @pytest.mark.slow
@@ -89,8 +89,8 @@ def test_visits_of_the_same_persons_are_distinguished_unless_persons_are_known()
     significant = []
     for k in range(3):
         rng = np.random.default_rng([9, k])
-        sides = baseline_simulations.persons(30, False, rng)
-        significant.append(cross_fit_baseline(sides.x, sides.y, sides.member, rng=rng).baseline.significant)
+        sample = baseline_simulations.persons(30, False, rng)
+        significant.append(cross_fit_baseline(sample.x, sample.y, sample.member, rng=rng).baseline.significant)
     assert sum(significant) >= 2
 
 
@@ -124,11 +124,11 @@ def test_labels_that_fit_worse_in_one_set_are_detected():
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [4, 10])
 def test_columns_correlated_in_one_set_are_detected(columns):
-    """Means and variances are equal. Few simulations here; the power over many is in benchmarks/honesty."""
+    """Means and variances are equal. Few simulations here; the power over many is in benchmarks/error_rates."""
     for k in range(3):
         rng = np.random.default_rng([5, columns, k])
-        sides = baseline_simulations.correlated(400, columns, rng)
-        assert cross_fit_baseline(sides.x, sides.y, sides.member, rng=rng).baseline.significant
+        sample = baseline_simulations.correlated(400, columns, rng)
+        assert cross_fit_baseline(sample.x, sample.y, sample.member, rng=rng).baseline.significant
 
 
 @pytest.mark.slow
@@ -164,8 +164,8 @@ def test_images_with_a_different_distribution_are_detected():
 
 @pytest.mark.slow
 def test_the_smallest_detectable_difference_has_80_percent_power():
-    result = baseline_simulations.smallest_seen(each=40, repeats=30, shifts=(0.0, 1.1, 1.4))
-    assert 0.65 < result["flagged_there"] < 0.95
+    result = baseline_simulations.power_at_limit(each=40, repeats=30, shifts=(0.0, 1.1, 1.4))
+    assert 0.65 < result["power"] < 0.95
     aucs = [row["auc"] for row in result["shifts"]]
     assert aucs[0] == pytest.approx(0.5, abs=0.06)
     assert aucs[-1] > 0.6
@@ -201,11 +201,11 @@ def test_a_label_alone_is_inputs_where_there_are_no_features():
 
 
 def test_the_committed_results_of_second_order_differences_meet_their_limits():
-    committed = json.loads(baseline_simulations.RESULTS.read_text("utf-8"))["worlds"]
+    committed = json.loads(baseline_simulations.RESULTS.read_text("utf-8"))["simulations"]
     for columns in (4, 10):
         name = f"correlated, {columns} columns"
         assert committed[f"{name}: flagged"]["second_order_flagged"] >= 0.95
-        assert committed[f"{name}: model that saw neither set"]["says_yes"] <= 0.05
-        assert abs(committed[f"{name}: weighted"]["second_order_off"]) <= 0.015
-        assert abs(committed[f"{name}: weighted"]["off_without_leak"]) <= 0.015
+        assert committed[f"{name}: model trained on neither set"]["verdict_yes"] <= 0.05
+        assert abs(committed[f"{name}: weighted"]["second_order_bias"]) <= 0.015
+        assert abs(committed[f"{name}: weighted"]["bias_without_leak"]) <= 0.015
         assert committed[f"normal, 400 + 400, {columns} columns"]["flagged"] <= 0.075

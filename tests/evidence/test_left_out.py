@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from benchmarks.honesty import left_out as honesty
+from benchmarks.error_rates import left_out as simulations
 from click.testing import CliRunner
 from sklearn.neighbors import KNeighborsClassifier
 
@@ -228,16 +228,16 @@ def test_options_are_checked_and_read_from_a_command_line():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", honesty.NAMES)
+@pytest.mark.parametrize("name", simulations.NAMES)
 def test_variation_between_models_is_not_taken_for_membership(name):
     """Models differ as much as records do, and nothing leaks: 5 % of 400 intervals may exclude 0.5."""
-    assert honesty.excluded(name, 1.0, shared=False, repeats=400) <= 0.08
-    assert honesty.excluded(name, 1.0, shared=True, repeats=100) >= 0.12  # what the models of one set would do
+    assert simulations.excluded(name, 1.0, shared=False, repeats=400) <= 0.08
+    assert simulations.excluded(name, 1.0, shared=True, repeats=100) >= 0.12  # what the models of one set would do
 
 
 @pytest.mark.slow
 def test_the_audit_of_the_benchmark_scores_every_record():
-    attack = honesty.audit(1.0, 0, records=12, models=3).attack("leave_one_out")
+    attack = simulations.audit(1.0, 0, records=12, models=3).attack("leave_one_out")
     assert attack.unscored == 0
     assert attack.auc.low < attack.auc.value < attack.auc.high
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.honesty import recipes
+from benchmarks.error_rates import recipe_mismatch
 from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
@@ -331,12 +331,12 @@ def test_a_target_unlike_its_references(snapshot):
 
 @pytest.mark.slow
 def test_an_audit_with_another_recipe_reports_it():
-    assert recipes.issues(recipes.audited("another recipe", 0, references=16)) == ["GL118"]
+    assert recipe_mismatch.issues(recipe_mismatch.audited("different recipe", 0, references=16)) == ["GL118"]
 
 
 @pytest.mark.slow
 def test_an_audit_without_issues_warns_about_nothing():
-    assert recipes.issues(recipes.audited("nothing", 0, references=16)) == []
+    assert recipe_mismatch.issues(recipe_mismatch.audited("no fault", 0, references=16)) == []
 
 
 @pytest.mark.slow

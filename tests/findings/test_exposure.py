@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.honesty import exposure as honesty
+from benchmarks.error_rates import exposure as simulations
 
 from guestlist._findings import exposure, records
 from guestlist.attacks import ATTACKS
@@ -15,10 +15,10 @@ from simulated_cases import regression_case
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", ["normal", pytest.param("skewed", marks=pytest.mark.slow)])
 def test_few_of_the_listed_are_false(noise):
-    shares = honesty.lists(noise, repeats=40, records=200)
-    assert shares.false <= exposure.Q + 3 * shares.standard_error
-    assert shares.found > 0.5
-    assert max(shares.counted_found, shares.over_records_found) < 0.2
+    shares = simulations.lists(noise, repeats=40, records=200)
+    assert shares.false_discovery_rate <= exposure.Q + 3 * shares.standard_error
+    assert shares.power > 0.5
+    assert max(shares.counted_power, shares.over_records_power) < 0.2
 
 
 def test_benjamini_and_hochberg_by_hand():

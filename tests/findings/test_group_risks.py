@@ -5,7 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from benchmarks.honesty.group_risks import mean_risks, rates
+from benchmarks.error_rates.group_risks import mean_risks, rates
 
 from example_results import HOSTILE
 from guestlist import Estimate, InputError, Results
@@ -117,7 +117,7 @@ def test_random_groups_do_not_differ(each):
 
 @pytest.mark.slow
 def test_a_group_with_more_risk_is_found():
-    assert mean_risks(8, "five steps", number=6, records=900, exposed=1.5)["finds the first"] >= 0.8
+    assert mean_risks(8, "five steps", number=6, records=900, exposed=1.5)["identifies the first group"] >= 0.8
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.honesty.claims import case_of, random_groups
+from benchmarks.error_rates.claims import case_of, random_groups
 
 from guestlist._findings import groups, significance
 from guestlist.metrics import auc
@@ -21,21 +21,21 @@ def test_random_groups_are_not_named(quick):
     groups = random_groups(40, number=30, records=1200)
     assert groups["an interval above guessing"] > 0.25  # each group by its own interval
     assert groups["names a group"] <= 2 / 40
-    assert groups["more than the rest"] <= groups["names a group"]
+    assert groups["more exposed than the others"] <= groups["names a group"]
 
 
 @pytest.mark.slow
 def test_an_exposed_group_is_named_and_differs_from_the_other_records(quick):
     groups = random_groups(10, number=30, records=1800, exposed=2.5)
-    assert groups["names the first"] >= 0.9
-    assert groups["more than the rest"] >= 0.5
+    assert groups["names the first group"] >= 0.9
+    assert groups["more exposed than the others"] >= 0.5
 
 
 @pytest.mark.slow
 def test_with_equal_leaks_one_group_is_named_and_none_is_significant(quick):
     groups = random_groups(15, number=20, records=1200, shift=1.5)
     assert groups["names a group"] == 1
-    assert groups["more than the rest"] <= 1 / 15
+    assert groups["more exposed than the others"] <= 1 / 15
 
 
 def test_a_group_is_compared_with_records_outside_it():

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.honesty.claims import luck, recipe, recipe_until
+from benchmarks.error_rates.claims import prediction_interval, recipe, recipe_until
 
 from guestlist import InputError
 from guestlist._findings.headline import (
@@ -115,14 +115,14 @@ def test_a_target_like_the_others_has_any_rank_among_them():
 @pytest.mark.parametrize("options", [{}, {"shift": 5.0}, {"references": 8}, {"step": 0.5}], ids=str)
 @pytest.mark.every_third
 def test_a_model_like_the_others_is_rarely_outside_the_prediction_interval(options):
-    shares = luck(200, records=100, **options)
+    shares = prediction_interval(200, records=100, **options)
     assert shares["by rank"] == 0  # which could say neither, at any number of references up to 38
     assert 0.005 < shares["below"] + shares["above"] <= 0.1  # three standard errors above 5 %
 
 
 @pytest.mark.slow
 def test_one_that_leaks_clearly_more_is_above_the_prediction_interval():
-    shares = luck(40, records=200, beyond=1.5)
+    shares = prediction_interval(40, records=200, beyond=1.5)
     assert shares["above"] > 0.9
     assert shares["below"] == 0
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.honesty import recipes
+from benchmarks.error_rates import recipe_mismatch
 from scipy import stats
 
 from guestlist._diagnostics.core import MAX_TEST_P
@@ -16,19 +16,19 @@ from guestlist.testing import case_of, leaking_case, noise_simulation
 @pytest.mark.parametrize("effect", [0.0, 1.0])
 def test_models_that_differ_by_chance_are_not_distinguished(effect):
     # 2 % of 150 are 3; 9 or more come less than once in 200.
-    assert recipes.effect_alarms(effect, repeats=150) <= 8 / 150
+    assert recipe_mismatch.flagged_with_effects(effect, repeats=150) <= 8 / 150
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["logistic regression", "tree"])
 def test_models_of_one_recipe_are_not_distinguished(name):
-    assert recipes.false_positive_rate(recipes.SAME[name], pools=2, records=200, references=16) <= 0.1
+    assert recipe_mismatch.false_positive_rate(recipe_mismatch.SAME[name], pools=2, records=200, references=16) <= 0.1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["C = 1, references' 0.01", "5 neighbours, references' 15"])
 def test_a_different_recipe_is_detected(name):
-    assert recipes.power(*recipes.OTHER[name], pools=4, references=16) >= 0.75
+    assert recipe_mismatch.power(*recipe_mismatch.OTHER[name], pools=4, references=16) >= 0.75
 
 
 def test_ranks_equal_a_slow_count():

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.honesty.claims import exposed_records
+from benchmarks.error_rates.claims import exposed_records
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -28,9 +28,9 @@ def test_p_values_among_models_count_models_that_did_not_train_on_the_record():
 @pytest.mark.slow
 def test_listed_records_are_rarely_flagged_by_models_not_trained_on_them():
     """Under the loss, easy records have high scores under any model."""
-    exposed = exposed_records(worlds=4, records=200, models=45)
-    assert 0.01 < exposed["calls"] <= 0.07
-    assert exposed["calls by score"] > 0.1
+    exposed = exposed_records(simulations=4, records=200, models=45)
+    assert 0.01 < exposed["flagged"] <= 0.07
+    assert exposed["flagged by score"] > 0.1
 
 
 def test_an_easy_record_is_not_exposed_and_a_memorised_one_is():

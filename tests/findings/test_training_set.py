@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.honesty import training_set as honesty
+from benchmarks.error_rates import training_set as simulations
 from scipy.special import ndtr
 from scipy.stats import binom
 
@@ -82,14 +82,14 @@ def test_a_target_that_varies_more_than_its_references_has_larger_p_values():
 
 
 def test_the_committed_results_keep_the_documented_rates():
-    settings = json.loads(Path(honesty.__file__).with_suffix(".json").read_text())["settings"]
+    settings = json.loads(Path(simulations.__file__).with_suffix(".json").read_text())["settings"]
     assert {"forest", "tree", "logistic regression", "ridge regression"} <= set(settings)
     audits = np.array([setting_rates["audits"] for setting_rates in settings.values()])
-    doubted = np.array([setting_rates["members are true"]["doubted"] for setting_rates in settings.values()])
+    doubted = np.array([setting_rates["trained on the members"]["doubted"] for setting_rates in settings.values()])
     assert np.average(doubted, weights=audits) <= 0.02
     assert (binom.sf(np.round(doubted * audits) - 1, audits, 0.02) > 0.01).all()  # no setting is clearly above it
     for name, setting in settings.items():
-        other = setting["trained on other people"]
+        other = setting["trained on other records"]
         assert other["flags a record"] <= 0.1, name
         if name.startswith(("forest", "tree")):
             assert other["doubted"] >= 0.95, name
@@ -97,7 +97,7 @@ def test_the_committed_results_keep_the_documented_rates():
 
 @pytest.mark.slow
 def test_in_trained_trees():
-    metrics = honesty.figures("tree", audits=6)
-    assert metrics["trained on other people"]["doubted"] >= 5 / 6
-    assert metrics["trained on other people"]["flags a record"] <= 1 / 6
-    assert metrics["members are true"]["doubted"] == 0
+    metrics = simulations.error_rates("tree", audits=6)
+    assert metrics["trained on other records"]["doubted"] >= 5 / 6
+    assert metrics["trained on other records"]["flags a record"] <= 1 / 6
+    assert metrics["trained on the members"]["doubted"] == 0

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks.honesty.near_duplicates import SAME_SOURCE, alarms, with_near_duplicates
+from benchmarks.error_rates.near_duplicates import SAME_SOURCE, flagged_share, with_near_duplicates
 from scipy.spatial.distance import cdist
 
 from guestlist.models.input_checks import _ratios, near_duplicates
@@ -16,12 +16,12 @@ def duplicates(members, nonmembers):
 @pytest.mark.parametrize("name", SAME_SOURCE)
 def test_two_sets_of_one_source_raise_no_alarm(name):
     # 2 % of 60 are 1.2; 6 or more come about once in 500.
-    assert alarms(SAME_SOURCE[name], members=100, nonmembers=80, repeats=60) <= 5 / 60
+    assert flagged_share(SAME_SOURCE[name], members=100, nonmembers=80, repeats=60) <= 5 / 60
 
 
 @pytest.mark.parametrize("share", [0.2, 0.5])
 def test_changed_copies_of_members_among_nonmembers_are_detected(share):
-    assert alarms(with_near_duplicates(share), members=300, nonmembers=200, repeats=20) >= 0.95
+    assert flagged_share(with_near_duplicates(share), members=300, nonmembers=200, repeats=20) >= 0.95
 
 
 def test_duplicates_within_one_set_are_not_near_duplicates():

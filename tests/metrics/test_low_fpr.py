@@ -156,7 +156,7 @@ def interval_at(members, nonmembers, fpr, auc, step):
 @pytest.mark.parametrize("setting", CONTINUOUS + LATTICES)
 @pytest.mark.every_third
 def test_tpr_interval_covers(setting):
-    # 94% within three standard errors; benchmarks/honesty/rates.py has more simulations and more repeats.
+    # 94% within three standard errors; benchmarks/error_rates/low_fpr.py has more simulations and more repeats.
     assert interval_coverage(interval_at(*setting), simulations=1000) >= 0.94 - 0.0225
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.honesty import ties
+from benchmarks.error_rates import ties
 
 from guestlist.metrics import (
     auc,

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.honesty.compare import two
+from benchmarks.error_rates.compare import two_audits
 from tests.report.test_file_holder import with_file_holder
 from tests.report.test_index import written
 
@@ -282,7 +282,7 @@ def test_an_index_fits_a_narrow_screen_and_shows_hostile_names_as_text(opened, t
 
 
 def test_a_comparison_fits_a_narrow_screen(opened):
-    comparison = gl.compare(two("smooth", 400, np.random.default_rng(0), fall=0.9))
+    comparison = gl.compare(two_audits("smooth", 400, np.random.default_rng(0), fall=0.9))
     tab = opened(comparison, width=390, made=comparison_page)
     tab.wait_for_selector("#trade-auc svg")
     assert tab.evaluate("document.documentElement.scrollWidth") == 390

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.honesty.compare import ATTACK, two
+from benchmarks.error_rates.compare import ATTACK, two_audits
 
 import guestlist as gl
 from example_results import HOSTILE
@@ -19,7 +19,7 @@ DP = Training("DpSgd(noise=0.3)", "adaptive", 8, 0.3, 0.05, 400, 142.9, 1e-5)
 
 
 def audits(seed=0, records=400, **changes):
-    plain, other = two("smooth", records, np.random.default_rng(seed), fall=0.9, gain=0.1, **changes).values()
+    plain, other = two_audits("smooth", records, np.random.default_rng(seed), fall=0.9, gain=0.1, **changes).values()
     naive = replace(other, training=Training("Fit()", "naive"))
     return {"plain": plain, "noise": replace(other, training=DP), "noise, naive": naive}
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from benchmarks.honesty import mu as honesty
+from benchmarks.error_rates import mu as simulations
 from scipy.stats import nct, norm
 
 from guestlist.risks import tpr_of_mu
@@ -91,27 +91,27 @@ def test_an_outlier_that_is_not_drawn_again_has_an_interval():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("spread", ["narrow", "wide"])
-def test_intervals_hold_the_truth_also_for_the_largest(spread):
-    held_rates = honesty.held(honesty.normal_worlds(spread, 1000, 32, repeats=15))
-    assert 0.93 < held_rates.all < 0.975
-    assert held_rates.largest > 0.91  # 300 records: 0.95 within three standard errors
-    assert held_rates.largest_unadjusted < held_rates.largest - 0.05
+@pytest.mark.parametrize("distribution", ["narrow", "wide"])
+def test_intervals_hold_the_truth_also_for_the_largest(distribution):
+    covered = simulations.coverage(simulations.normal_simulations(distribution, 1000, 32, repeats=15))
+    assert 0.93 < covered.all < 0.975
+    assert covered.largest > 0.91  # 300 records: 0.95 within three standard errors
+    assert covered.largest_unadjusted < covered.largest - 0.05
 
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_on_the_votes_of_trees():
-    held_rates = honesty.held(honesty.votes_worlds(1000, 32, repeats=15))
-    assert 0.93 < held_rates.all < 0.975
-    assert held_rates.largest > 0.91
+    covered = simulations.coverage(simulations.votes_simulations(1000, 32, repeats=15))
+    assert 0.93 < covered.all < 0.975
+    assert covered.largest > 0.91
 
 
 @pytest.mark.slow
 def test_intervals_hold_the_truth_for_the_largest_under_heavy_tails():
     """Student's t with 3 degrees of freedom: without a correction 58% of these intervals hold the truth."""
-    held_rates = honesty.held(honesty.normal_worlds("wide", 1000, 32, repeats=4, freedom=3))
-    assert held_rates.all > 0.93
-    assert held_rates.largest >= 0.9
+    covered = simulations.coverage(simulations.normal_simulations("wide", 1000, 32, repeats=4, degrees_of_freedom=3))
+    assert covered.all > 0.93
+    assert covered.largest >= 0.9
 
 
 def test_heavy_tails_are_detected_and_unequal_variances_are_not_mistaken_for_them():

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.honesty import bad_attacks
-from benchmarks.honesty.bad_attacks import BAD_ATTACKS, honest
+from benchmarks.error_rates import broken_attacks
+from benchmarks.error_rates.broken_attacks import BROKEN_ATTACKS, calibrated_margin
 from click.testing import CliRunner
 from scipy.stats import norm
 
@@ -24,16 +24,16 @@ from guestlist.selfcheck.trials import COMMON_METRICS, FLOOR, TRIALS, Mean
 
 
 def inverted(signals):
-    return -honest(signals)
+    return -calibrated_margin(signals)
 
 
 def counting(signals):
     """The margin, helped by how few references trained on the record: right in a design of exact halves."""
-    return honest(signals) - 0.5 * signals.reference_member.sum(axis=0)
+    return calibrated_margin(signals) - 0.5 * signals.reference_member.sum(axis=0)
 
 
 def silent(signals):
-    return np.where(np.arange(len(signals.labels)) % 10 == 0, np.nan, honest(signals))
+    return np.where(np.arange(len(signals.labels)) % 10 == 0, np.nan, calibrated_margin(signals))
 
 
 def mute(signals):
@@ -71,41 +71,41 @@ BROKEN = {
     too_long: "shaped (301,) for 300 records",
     raising: "raised KeyError",
 }
-# Close variants of others, which only benchmarks/honesty/selftest.py runs.
+# Close variants of others, which only benchmarks/error_rates/selftest.py runs.
 VARIANTS = (
-    bad_attacks.rank_of_margins_by_order,
-    bad_attacks.inverted_where_the_loss_is_large,
-    bad_attacks.in_count_alone_below_forty,
-    bad_attacks.two_sided_offline_lira_per_record,
-    bad_attacks.total_variance_offline_lira,
-    bad_attacks.total_variance_pooled_lira,
-    bad_attacks.shrunk_total_variance_lira,
-    bad_attacks.label_alone,
-    bad_attacks.log_odds_of_class_one,
-    bad_attacks.class_frequency,
-    bad_attacks.largest_score_where_sure,
-    bad_attacks.swapped_with_one_in_reference,
-    bad_attacks.swapped_with_few_references,
-    bad_attacks.constant_with_few_in_references,
-    bad_attacks.position_where_saturated,
-    bad_attacks.inverted_for_hard_records,
-    bad_attacks.swapped_with_few_out_references,
-    bad_attacks.swapped_with_a_small_share_of_in_references,
-    bad_attacks.distance_to_in_references,
+    broken_attacks.rank_of_margins_by_order,
+    broken_attacks.inverted_where_the_loss_is_large,
+    broken_attacks.only_in_count_below_forty,
+    broken_attacks.two_sided_offline_lira_per_record,
+    broken_attacks.total_variance_offline_lira,
+    broken_attacks.total_variance_pooled_lira,
+    broken_attacks.shrunk_total_variance_lira,
+    broken_attacks.label_as_score,
+    broken_attacks.log_odds_of_class_one,
+    broken_attacks.class_frequency,
+    broken_attacks.largest_score_where_sure,
+    broken_attacks.swapped_with_one_in_reference,
+    broken_attacks.swapped_with_few_references,
+    broken_attacks.constant_with_few_in_references,
+    broken_attacks.position_where_saturated,
+    broken_attacks.inverted_for_hard_records,
+    broken_attacks.swapped_with_few_out_references,
+    broken_attacks.swapped_with_a_small_share_of_in_references,
+    broken_attacks.distance_to_in_references,
 )
-TESTED = [attack for attack in BAD_ATTACKS if attack not in VARIANTS]
+TESTED = [attack for attack in BROKEN_ATTACKS if attack not in VARIANTS]
 
 
 @pytest.fixture(scope="module")
 def caught():
     """Problems by name of the attack; simulations are drawn once for all attacks."""
-    checks = selftest([honest, *BROKEN, *TESTED], intervals=False, scale=0.05).attacks
+    checks = selftest([calibrated_margin, *BROKEN, *TESTED], intervals=False, scale=0.05).attacks
     return {check.name: check.problems for check in checks}
 
 
 @pytest.mark.slow
 def test_a_valid_user_defined_attack_is_calibrated(caught):
-    assert caught["honest"] == ()
+    assert caught["calibrated_margin"] == ()
 
 
 @pytest.mark.slow
@@ -117,7 +117,7 @@ def test_a_broken_attack_is_caught(attack, caught):
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", TESTED, ids=lambda attack: attack.__name__)
 def test_an_attack_that_fails_in_some_simulations_is_caught_for_its_reason(attack, caught):
-    assert any(BAD_ATTACKS[attack] in problem for problem in caught[attack.__name__]), caught[attack.__name__]
+    assert any(BROKEN_ATTACKS[attack] in problem for problem in caught[attack.__name__]), caught[attack.__name__]
 
 
 @pytest.fixture(scope="module")
@@ -158,8 +158,8 @@ COMPARED = ("loss", "difficulty", "lira", "lira_record", "lira_offline", "lira_b
         ("shadow", False),
         ("lira", False),
         ("reference_empirical", False),
-        (bad_attacks.constant_where_the_output_is_largest, True),
-        (bad_attacks.constant_where_log_odds_are_infinite, True),
+        (broken_attacks.constant_where_the_output_is_largest, True),
+        (broken_attacks.constant_where_log_odds_are_infinite, True),
     ],
 )
 def test_a_score_that_ignores_saturated_references_is_detected(attack, ignores):
@@ -280,9 +280,9 @@ def narrow(estimate, scores, member):
 
 
 def test_committed_results_cover_all_broken_attacks_and_none_of_them_passes():
-    document = json.loads((Path(bad_attacks.__file__).parent / "selftest.json").read_text("utf-8"))
-    assert set(document["bad attacks"]) == {attack.__name__ for attack in BAD_ATTACKS}
-    assert all(value["fails for its reason"] == 1 for value in document["bad attacks"].values())
+    document = json.loads((Path(broken_attacks.__file__).parent / "selftest.json").read_text("utf-8"))
+    assert set(document["broken attacks"]) == {attack.__name__ for attack in BROKEN_ATTACKS}
+    assert all(value["fails with the expected message"] == 1 for value in document["broken attacks"].values())
     assert document["seeds"] >= 10
     assert document["false-failure rate, upper 95 % bound"] < 0.01
 

@@ -1,1 +1,0 @@
-"""Validity of guestlist's statements on many simulations with known truth; the tests run them at small size."""
