@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
 from papers.pictures import Axes, Panel, Series, picture
+
+from docs.error_rates import Row, topic_rows
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs" / "images"
@@ -140,6 +143,30 @@ def minutes() -> str:
     return picture([[Panel("Budget of time", series, axes)]], "Share of the TPR with 128 references by minutes")
 
 
+def error_rates() -> str:
+    """Draw each measured error rate as a share of its limit, by topic."""
+    rows = {topic: [row for row in rows if row.share is not None] for topic, rows in topic_rows().items()}
+    topics = list(rows)
+    highest = max(row.share or 0 for part in rows.values() for row in part)
+    halves = topics[: len(topics) // 2], topics[len(topics) // 2 :]
+    panels = [_shares({topic: rows[topic] for topic in half}, 0.2 * math.ceil(highest / 0.2)) for half in halves]
+    return picture([[panel] for panel in panels], "Measured error rates as shares of their limits, by topic")
+
+
+def _shares(topics: Mapping[str, Sequence[Row]], top: float) -> Panel:
+    """Return a panel in which the rows of each topic are sorted and placed around its position."""
+    points: dict[str, list[tuple[float, float]]] = {"within the limit": [], "above the limit": []}
+    for position, rows in enumerate(topics.values()):
+        for number, row in enumerate(sorted(rows, key=lambda row: row.share or 0)):
+            x = position + 0.8 * ((number + 0.5) / len(rows) - 0.5)
+            points["above the limit" if row.exceeds else "within the limit"].append((x, row.share or 0))
+    series = [
+        Series(name, [x for x, _ in drawn], [y for _, y in drawn], style="points") for name, drawn in points.items()
+    ]
+    series.append(Series("limit", [-0.5, len(topics) - 0.5], [1.0, 1.0], style="curve"))
+    return Panel("", series, Axes(names=list(topics), y=(0, top), y_label="share of the limit"))
+
+
 PICTURES: dict[str, Callable[[], str]] = {
     "first_audit": first_audit,
     "waiting": waiting,
@@ -148,12 +175,19 @@ PICTURES: dict[str, Callable[[], str]] = {
     "load": load,
     "strength": strength,
     "minutes": minutes,
+    "error_rates": error_rates,
 }
 
 
 def path_of(name: str) -> Path:
     """Return the file of a picture."""
     return FOLDER / f"benchmarks_{name}.svg"
+
+
+def page_of(name: str) -> Path:
+    """Return the page that shows a picture."""
+    page = "error_rates.md" if name == "error_rates" else "benchmarks.md"
+    return ROOT / "docs" / page
 
 
 def _measured(name: str):

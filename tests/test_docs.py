@@ -16,7 +16,8 @@ from types import ModuleType
 import click
 import pytest
 from click.testing import CliRunner
-from docs.pictures import PICTURES, path_of
+from docs.error_rates import CSV, all_rows
+from docs.pictures import PICTURES, page_of, path_of
 from docs.tables import PAGES as PAGES_WITH_TABLES
 from docs.tables import newcomer_table, updated
 
@@ -150,6 +151,10 @@ def test_the_tables_are_made_from_the_code(name):
     assert updated(page) == page, "run: python -m docs.tables"
 
 
+def test_the_file_of_all_error_rates_is_up_to_date():
+    assert CSV.read_text("utf-8") == all_rows(), "run: python -m docs.tables"
+
+
 def test_the_readme_has_the_figures_of_the_benchmark_of_first_audits():
     readme = (ROOT / "README.md").read_text("utf-8")
     (auc, share, best) = re.search(r"reaches AUC ([\d.]+) .* in (\d+)% of SACRO.* reaches ([\d.]+)", readme).groups()
@@ -163,7 +168,7 @@ def test_the_readme_has_the_figures_of_the_benchmark_of_first_audits():
 @pytest.mark.parametrize("name", PICTURES)
 def test_pictures_of_benchmarks_are_up_to_date_and_shown(name):
     assert path_of(name).read_text("utf-8") == PICTURES[name](), "run: python -m docs.pictures"
-    assert f"(images/{path_of(name).name})" in (ROOT / "docs" / "benchmarks.md").read_text("utf-8")
+    assert f"(images/{path_of(name).name})" in page_of(name).read_text("utf-8")
 
 
 NAMES = {*ATTACKS, *SIGNALS, *VALUE_SIGNALS, *DEFENCES, *gl.games.GAMES, *gl.risks.RISKS}
