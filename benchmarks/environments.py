@@ -1,10 +1,10 @@
 """Tests in other environments: the lowest versions of all dependencies, and other installed Pythons.
 
-    python -m benchmarks.environments lowest     what pyproject.toml says is enough, to the number, and a part of the tests
+    python -m benchmarks.environments lowest     the lowest versions in pyproject.toml, and a part of the tests
     python -m benchmarks.environments extras     the lowest versions of extras except torch, and their tests
-    python -m benchmarks.environments pythons    the same tests under every other Python that is there, with the pinned versions
+    python -m benchmarks.environments pythons    the same tests under every other installed Python, with the pinned versions
 
-Each has an environment in ``.venv-…``, which is kept; ``environments.json`` records the runs.
+Each has an environment in ``.venv-…``, which is reused; ``environments.json`` records the runs.
 """
 
 from __future__ import annotations
@@ -139,25 +139,25 @@ def try_environment(
     report.unlink(missing_ok=True)
     status = next((status for status in (run(*step) for step in steps) if status), 0)
     if report.exists():
-        keep(name, interpreter, report, [bare(requirement) for requirement in (*requirements(), *extras)])
+        record_run(name, interpreter, report, [name_of(requirement) for requirement in (*requirements(), *extras)])
     return status
 
 
-def keep(name: str, python: Path, report: Path, packages: Sequence[str]) -> None:
+def record_run(name: str, python: Path, report: Path, packages: Sequence[str]) -> None:
     """Record the tests that ran in an environment, with those of the others."""
     suite = ElementTree.parse(report).getroot().find("testsuite")
     assert suite is not None, "pytest writes one"
-    counts = {what: int(suite.get(what, 0)) for what in ("tests", "failures", "errors", "skipped")}
+    counts = {key: int(suite.get(key, 0)) for key in ("tests", "failures", "errors", "skipped")}
     queried = subprocess.run([python, "-c", VERSIONS, *packages], capture_output=True, text=True, check=True)
     results = {**json.loads(queried.stdout), **counts, "seconds": round(float(suite.get("time", 0)))}
     stored = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     RESULTS.write_text(json.dumps({**stored, name: results}, indent=1, sort_keys=True) + "\n")
 
 
-def bare(requirement: str) -> str:
+def name_of(requirement: str) -> str:
     """Return the name without the version.
 
-    >>> bare("pyarrow>=14.0.1")
+    >>> name_of("pyarrow>=14.0.1")
     'pyarrow'
     """
     return re.split(r"[<>=!~ ]", requirement)[0]

@@ -53,13 +53,9 @@ def collection() -> str:
     """Draw the time of collection next to a plain loop and two of them."""
     rows = _measured("collection/results.json")["rows"]
     names = [f"{row['models']}, {row['references']}" for row in rows]
-    labels = {
-        "one job / bare loop": "one job / plain loop",
-        "two jobs / one job": "two jobs / one job",
-        "two bare loops / one": "two plain loops / one",
-    }
     series = [
-        Series(label, range(len(rows)), [row[ratio] for row in rows], style="points") for ratio, label in labels.items()
+        Series(ratio, range(len(rows)), [row[ratio] for row in rows], style="points")
+        for ratio in ("one job / plain loop", "two jobs / one job", "two plain loops / one")
     ]
     axes = Axes(names=names, y=(0, 1.2), y_label="ratio of times")
     return picture([[Panel("Collection of references", series, axes)]], "Time of collection next to plain loops")
@@ -105,7 +101,7 @@ def load() -> str:
         rows = [row for row in measured[growing] if growing != "records" or row["references"] == 16]
         sizes = [row[growing] for row in rows]
         series = [Series("CPU seconds", sizes, [row["CPU seconds"] for row in rows])]
-        series.append(Series("memory in GiB", sizes, [row["most memory, GiB"] for row in rows]))
+        series.append(Series("memory in GiB", sizes, [row["peak memory, GiB"] for row in rows]))
         axes = Axes(x_label=growing, log_x=True, log_y=True, ticks=[(size, f"{size:,}") for size in sizes])
         panels.append(Panel(f"{growing.capitalize()} ({fixed})", series, axes))
     return picture([panels], "CPU time and memory of audits for growing numbers of records, references and classes")

@@ -236,11 +236,11 @@ def check_table() -> str:
 
 def load_table() -> str:
     """Return the duration of an audit as records, references and classes grow."""
-    rows = ["| records | references | classes | CPU seconds | of that asking | most memory |", "| --- " * 6 + "|"]
+    rows = ["| records | references | classes | CPU seconds | of these, queries | peak memory |", "| --- " * 6 + "|"]
     measured = [row for part in _measured("load").values() if isinstance(part, list) for row in part]
     for row in measured:
         sizes = " | ".join(f"{row[name]:,}" for name in ("records", "references", "classes"))
-        taken = f"{row['CPU seconds']:.0f} | {row['of that asking']:.0f} | {row['most memory, GiB']:.1f} GiB"
+        taken = f"{row['CPU seconds']:.0f} | {row['CPU seconds of queries']:.0f} | {row['peak memory, GiB']:.1f} GiB"
         rows.append(f"| {sizes} | {taken} |")
     return "\n".join(rows)
 

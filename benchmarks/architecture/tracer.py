@@ -1,7 +1,7 @@
 """Count the functions and modules that a small audit visits, and its hops between modules.
 
-    python -m benchmarks.architecture.tracer              # print the figures
-    python -m benchmarks.architecture.tracer --add NAME   # and add them to tracer.json under a name, such as a commit
+    python -m benchmarks.architecture.tracer              # print the counts
+    python -m benchmarks.architecture.tracer --add NAME   # add them to tracer.json too, under a name, such as a commit
 
 A *hop* is a call of a function of guestlist whose nearest caller within guestlist is in a different module. The audit runs in
 this process. It runs once before it is counted, so that imports and compilation are not counted.
@@ -32,7 +32,7 @@ class Tracer:
     def __init__(self):
         self.calls: Counter[CodeType] = Counter()
         self.hops: Counter[tuple[str, str]] = Counter()
-        self._modules: list[str] = []  # the stack of guestlist's modules
+        self._modules: list[str] = []  # stack of guestlist's modules
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         path = frame.f_code.co_filename
@@ -47,7 +47,7 @@ class Tracer:
         self._modules.append(path)
         self.calls[frame.f_code] += 1
 
-    def figures(self) -> dict[str, int]:
+    def counts(self) -> dict[str, int]:
         """Return the numbers of visited functions and modules, of calls and of hops."""
         return {
             "functions": len(self.calls),
@@ -81,13 +81,13 @@ def traced(audit: Callable[[], None] = small_audit) -> Tracer:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.architecture.tracer", description=__doc__)
-    parser.add_argument("--add", metavar="NAME", help="add the figures to tracer.json under this name")
+    parser.add_argument("--add", metavar="NAME", help="add the counts to tracer.json under this name")
     options = parser.parse_args()
-    figures = traced().figures()
-    print(json.dumps(figures))
+    counts = traced().counts()
+    print(json.dumps(counts))
     if options.add:
         known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-        RESULTS.write_text(json.dumps({**known, options.add: figures}, indent=1) + "\n", "utf-8")
+        RESULTS.write_text(json.dumps({**known, options.add: counts}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -47,24 +47,24 @@ def main() -> None:
 
 
 def _row(records: int, models: int) -> dict:
-    world = gaussian_simulation(1.0, records=records, models=models, log_deviation_sd=0.5)
-    row = {"records": records, "models": models, "seconds": _best(lambda: _all(_fresh(world)))}
+    simulation = gaussian_simulation(1.0, records=records, models=models, log_deviation_sd=0.5)
+    row = {"records": records, "models": models, "seconds": _best(lambda: _all(_fresh(simulation)))}
     if (records, models) == (20_000, 64):
-        row["seconds_per_attack"] = {name: _best(lambda n=name: ATTACKS[n].score(_fresh(world))) for name in RUN}
-        result = _best(lambda: [attack.score(world.facing(0)) for attack in RUN.values()])
+        row["seconds_per_attack"] = {name: _best(lambda n=name: ATTACKS[n].score(_fresh(simulation))) for name in RUN}
+        result = _best(lambda: [attack.score(simulation.facing(0)) for attack in RUN.values()])
         row["seconds_one_target_at_a_time"] = round(result * models, 3)
     print(records, models, row["seconds"], flush=True)
     return row
 
 
-def _all(world: Rotation) -> None:
+def _all(simulation: Rotation) -> None:
     for name, attack in RUN.items():
-        assert attack.score(world).shape == world.member.shape, name
+        assert attack.score(simulation).shape == simulation.member.shape, name
 
 
-def _fresh(world: Rotation) -> Rotation:
+def _fresh(simulation: Rotation) -> Rotation:
     """Return the same simulation with an empty cache."""
-    return Rotation(world.values, world.member, world.labels)
+    return Rotation(simulation.values, simulation.member, simulation.labels)
 
 
 def _best(work: Callable[[], object]) -> float:

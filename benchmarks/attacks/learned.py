@@ -73,7 +73,7 @@ def compared(dataset: str, recipe: str, folder: Path, targets: int) -> dict[str,
     models = collected(dataset, recipe, folder)
     signals, member = models.signals(), models.member
     references = np.arange(TARGETS, TARGETS + REFERENCES)
-    coins = np.random.default_rng(1).random(member.shape) < 0.5
+    random_membership = np.random.default_rng(1).random(member.shape) < 0.5
     results: dict[str, list] = {name: [] for name in (*RUN, LEARNED)}
     null = []
     for target in range(targets):
@@ -82,7 +82,9 @@ def compared(dataset: str, recipe: str, folder: Path, targets: int) -> dict[str,
         for name, attack in RUN.items():
             results[name].append(rates(attack.score(view), member[target]))
         results[LEARNED].append(rates(learned(view), member[target]))
-        null.append(rates(learned(Signals(values, coins[references], models.labels)), coins[target])[0])
+        null.append(
+            rates(learned(Signals(values, random_membership[references], models.labels)), random_membership[target])[0]
+        )
     best = max(RUN, key=lambda name: float(np.mean(results[name], axis=0)[1]))
     difference = np.array(results[LEARNED]) - np.array(results[best])
     means = difference.mean(axis=0)

@@ -1,6 +1,6 @@
 """Models for the comparison of attacks: six datasets, four types of model, each model trained on a random half of the records.
 
-Probabilities and membership are kept in a folder, so that attacks can be compared again without training.
+Probabilities and membership are stored in a folder, so that attacks can be compared again without training.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Models:
 
 
 def collected(dataset: str, recipe: str, folder: Path) -> Models:
-    """Return the models of a dataset and a recipe, trained where the folder does not hold them yet."""
+    """Return the models of a dataset and a recipe, trained if the folder does not contain them yet."""
     path = folder / f"{dataset}-{recipe}.npz"
     if not path.exists():
         models = trained(dataset, RECIPES[recipe])

@@ -42,15 +42,15 @@ def metrics_by_attack(
     rng, member = np.random.default_rng(references), models.member
     results: dict[str, list] = {name: [] for name in run}
     for target in range(TARGETS):
-        coins = rng.random(member.shape) < 0.5
+        random_membership = rng.random(member.shape) < 0.5
         runs: dict[str, list] = {name: [] for name in run}
         for first, group in enumerate(groups(references, target)):
             rows = np.r_[target, group]
             outputs = {name: matrix[rows] for name, matrix in signals.items()}
-            view, null = (Signals(outputs, truth[group], models.labels) for truth in (member, coins))
+            view, null = (Signals(outputs, truth[group], models.labels) for truth in (member, random_membership))
             for name, score in run.items():
                 auc, tpr = rates(score(view), member[target])
-                runs[name].append((auc, tpr, np.nan if first else rates(score(null), coins[target])[0]))
+                runs[name].append((auc, tpr, np.nan if first else rates(score(null), random_membership[target])[0]))
         for name, rows_of in runs.items():
             results[name].append(np.nanmean(rows_of, axis=0))
     return {name: np.array(rows) for name, rows in results.items()}
@@ -76,7 +76,7 @@ def row(results: np.ndarray) -> list[float]:
     return [round(float(value), 4) for value in (means[0], errors[0], means[1], errors[1])]
 
 
-def of_the_best(cells: list[dict[str, np.ndarray]]) -> dict[str, float]:
+def share_of_best(cells: list[dict[str, np.ndarray]]) -> dict[str, float]:
     """Return attack to its mean TPR over datasets, as a share of the best attack's on each dataset; best first."""
     names = list(cells[0])
     tprs = np.array([[cell[name][:, 1].mean() for name in names] for cell in cells])
@@ -130,7 +130,7 @@ def main() -> None:
             for recipe in RECIPES
         },
         "mean TPR over datasets, as a share of the best attack's": {
-            recipe: {str(count): of_the_best(by_type[recipe, count]) for count in COUNTS} for recipe in RECIPES
+            recipe: {str(count): share_of_best(by_type[recipe, count]) for count in COUNTS} for recipe in RECIPES
         },
         "null AUC": {
             name: {

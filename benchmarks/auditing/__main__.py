@@ -25,10 +25,10 @@ from guestlist.privacy.lower_bounds import lower
 HERE = Path(__file__).parent
 PEER = "jax-privacy==2.0.0"
 LEVEL = 0.05
-LINES_OF_TWO_VALUES = 3  # below, between and above: the level is divided by this number
+THRESHOLDS_OF_TWO_VALUES = 3  # below, between and above: the level is divided by this number
 
 
-def worlds(seeds: int) -> Iterator[dict[str, Any]]:
+def simulations(seeds: int) -> Iterator[dict[str, Any]]:
     """Yield scores, a threshold, and our bound."""
     for seed in range(seeds):
         rng = np.random.default_rng(seed)
@@ -37,23 +37,25 @@ def worlds(seeds: int) -> Iterator[dict[str, Any]]:
         scores = rng.uniform(0.5, 3) * member + rng.normal(size=records)
         for delta in (1e-6, 1e-5, 1e-3):
             share = float(rng.choice([0.05, 0.2, 0.5]))
-            line = float(np.sort(scores)[-round(share * records)])
+            threshold = float(np.sort(scores)[-round(share * records)])
             for bound, method in (
                 ("one_run", OneRun(shares=(share,), guess="members")),
                 ("one_run_gaussian", OneRunCurve(shares=(share,), guess="members", curve="gaussian")),
             ):
-                yield _world(bound, scores, member, line, delta, _our_bound(scores, member, delta, method))
+                yield _simulation(bound, scores, member, threshold, delta, _our_bound(scores, member, delta, method))
             outside = np.sort(scores[~member])[::-1]
             k = max(int(np.ceil(share * len(outside))), 1)
             beyond = float(np.nextafter(outside[k - 1], np.inf))
             our_bound = _our_bound(scores, member, delta, ClopperPearson(shares=(share,)))
-            yield _world("clopper_pearson", scores, member, beyond, delta, our_bound)
-            two = (scores > line) * 1.0
+            yield _simulation("clopper_pearson", scores, member, beyond, delta, our_bound)
+            two = (scores > threshold) * 1.0
             of_zero = (two[~member].sum() + 0.5) / (
                 ~member
             ).sum()  # the threshold is at the first non-member with the smaller value
-            our_bound = _our_bound(two, member, delta, GaussianRuns(shares=(of_zero,)), LEVEL / LINES_OF_TWO_VALUES)
-            yield _world("gdp", two, member, 0.5, delta, our_bound)
+            our_bound = _our_bound(
+                two, member, delta, GaussianRuns(shares=(of_zero,)), LEVEL / THRESHOLDS_OF_TWO_VALUES
+            )
+            yield _simulation("gdp", two, member, 0.5, delta, our_bound)
 
 
 def noise(runs: int) -> Iterator[dict[str, Any]]:
@@ -61,25 +63,25 @@ def noise(runs: int) -> Iterator[dict[str, Any]]:
     for seed in range(runs):
         rng = np.random.default_rng([1, seed])
         member, scores = rng.random(200) < 0.5, rng.normal(size=200)
-        yield _world("gdp", scores, member, 0.0, 1e-5, _our_bound(scores, member, 1e-5, GaussianRuns()))
+        yield _simulation("gdp", scores, member, 0.0, 1e-5, _our_bound(scores, member, 1e-5, GaussianRuns()))
 
 
 def _our_bound(scores: np.ndarray, member: np.ndarray, delta: float, method, level: float = LEVEL) -> float:
     return lower(scores, member, delta, method, Bonferroni(), level)
 
 
-def _world(
-    bound: str, scores: np.ndarray, member: np.ndarray, line: float, delta: float, our_bound: float
+def _simulation(
+    bound: str, scores: np.ndarray, member: np.ndarray, threshold: float, delta: float, our_bound: float
 ) -> dict[str, Any]:
-    row = {"scores": scores.tolist(), "member": member.tolist(), "line": line, "delta": delta, "level": LEVEL}
+    row = {"scores": scores.tolist(), "member": member.tolist(), "threshold": threshold, "delta": delta, "level": LEVEL}
     return {"bound": bound, **row, "ours": our_bound}
 
 
-def compared(made: list[dict[str, Any]], their_bounds: list[float]) -> list[dict[str, Any]]:
+def compared(simulated: list[dict[str, Any]], their_bounds: list[float]) -> list[dict[str, Any]]:
     rows = []
-    for bound in dict.fromkeys(world["bound"] for world in made):
+    for bound in dict.fromkeys(simulation["bound"] for simulation in simulated):
         pairs = np.array(
-            [(w["ours"], other) for w, other in zip(made, their_bounds, strict=True) if w["bound"] == bound]
+            [(w["ours"], other) for w, other in zip(simulated, their_bounds, strict=True) if w["bound"] == bound]
         )
         rows.append(
             {
@@ -98,9 +100,11 @@ def _largest(pairs: np.ndarray) -> float:
     return float(f"{np.abs(pairs[:, 0] - pairs[:, 1]).max():.2g}")
 
 
-def asked(made: list[dict[str, Any]]) -> list[float]:
+def bounds_of_peer(simulated: list[dict[str, Any]]) -> list[float]:
     """Return the bounds of jax_privacy for the same scores."""
-    row = json.dumps([{name: value for name, value in world.items() if name != "ours"} for world in made])
+    row = json.dumps(
+        [{name: value for name, value in simulation.items() if name != "ours"} for simulation in simulated]
+    )
     run = subprocess.run(
         [python_of("jax_privacy", [PEER]), HERE / "child.py"], input=row, capture_output=True, text=True
     )
@@ -112,13 +116,13 @@ def asked(made: list[dict[str, Any]]) -> list[float]:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.auditing", description=__doc__)
     parser.add_argument("audits", nargs="?", type=int, default=25, help="Simulated audits per bound.")
-    made = list(worlds(parser.parse_args().audits))
-    rows = compared(made, asked(made))
-    nothing = list(noise(200))
-    their_bounds = asked(nothing)
-    false = {"bound": "gdp", "audits": len(nothing), "scores": "noise"}
+    simulated = list(simulations(parser.parse_args().audits))
+    rows = compared(simulated, bounds_of_peer(simulated))
+    null = list(noise(200))
+    their_bounds = bounds_of_peer(null)
+    false = {"bound": "gdp", "audits": len(null), "scores": "noise"}
     false |= {
-        "ours above 0": sum(world["ours"] > 0 for world in nothing),
+        "ours above 0": sum(simulation["ours"] > 0 for simulation in null),
         "theirs above 0": sum(e > 0 for e in their_bounds),
     }
     rows.append(false)

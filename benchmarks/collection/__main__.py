@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.neural_network import MLPClassifier
 
-from benchmarks.collection.loops import bare, two_bare
+from benchmarks.collection.loops import plain_loop, two_plain_loops
 from guestlist._collect import (
     CollectContext,
     Inputs,
@@ -89,16 +89,16 @@ def ratios(model, references: int) -> dict[str, float]:
     rows = draw(Bernoulli(898 / len(y)), inputs.pool, 1 + references, seed=0).member[1:]
     # The run with two processes is in the middle of the run with one, for the same reason.
     half = references // 2
-    loop, one_job = loop_and_one_job(inputs, half, lambda part: bare(model, x, y, rows[:half][part]))
-    two, two_loops = two_jobs(inputs, references), two_bare(model, x, y, rows)
-    second_half = loop_and_one_job(inputs, references - half, lambda part: bare(model, x, y, rows[half:][part]))
+    loop, one_job = loop_and_one_job(inputs, half, lambda part: plain_loop(model, x, y, rows[:half][part]))
+    two, two_loops = two_jobs(inputs, references), two_plain_loops(model, x, y, rows)
+    second_half = loop_and_one_job(inputs, references - half, lambda part: plain_loop(model, x, y, rows[half:][part]))
     loop, one_job = loop + second_half[0], one_job + second_half[1]
     return {
-        "one job / bare loop": one_job / loop,
+        "one job / plain loop": one_job / loop,
         "two jobs / one job": two / one_job,
-        "two bare loops / one": two_loops / loop,
-        "two jobs / two bare loops": two / two_loops,
-        "bare loop, s": loop,
+        "two plain loops / one": two_loops / loop,
+        "two jobs / two plain loops": two / two_loops,
+        "plain loop, s": loop,
     }
 
 
@@ -106,7 +106,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     # Processes take as long to start for few models as for many, so both are printed.
     parser.add_argument("--references", type=int, nargs="+", default=[100, 300])
-    parser.add_argument("--repeats", type=int, default=3, help="the medians are kept")
+    parser.add_argument("--repeats", type=int, default=3, help="number of runs, of which the median counts")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     results = []

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 LONGEST = 3600  # seconds after which a missing loop is an error
 
 
-def bare(model, x, y, rows) -> float:
+def plain_loop(model, x, y, rows) -> float:
     """Return seconds of a plain loop: clone, fit, predict, with one thread as in collection."""
     start = time.perf_counter()
     with threadpool_limits(1):
@@ -21,7 +21,7 @@ def bare(model, x, y, rows) -> float:
     return time.perf_counter() - start
 
 
-def two_bare(model, x, y, rows) -> float:
+def two_plain_loops(model, x, y, rows) -> float:
     """Return seconds of two such loops in parallel, each with half of the models; imports are not included."""
     context = multiprocessing.get_context("spawn")
     ready = context.Barrier(3, timeout=LONGEST)
@@ -40,5 +40,5 @@ def two_bare(model, x, y, rows) -> float:
 def _when_all_are_ready(ready, model, x, y, rows) -> None:
     warnings.simplefilter("ignore")
     ready.wait()
-    bare(model, x, y, rows)
+    plain_loop(model, x, y, rows)
     ready.wait()

@@ -11,11 +11,11 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from benchmarks.faults.endings import RAW, RETURNED, TOLD
-from benchmarks.faults.entries import ENTRIES, make_world
+from benchmarks.faults.endings import RAW, REPORTED, RETURNED
+from benchmarks.faults.entries import ENTRIES, make_inputs
 
 HERE = Path(__file__).parent
-# Cases of each entry, so that all take about as long: a command takes a thousand times as long as a check of arguments.
+# Cases of each entry. All entries take about the same time: a command takes a thousand times as long as a check of arguments.
 CASES = {
     "predictions": 78_000,
     "audit_predictions": 4_000,
@@ -28,38 +28,39 @@ CASES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--share", type=float, default=1.0, help="of the cases")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the cases")
     parser.add_argument("--only", choices=[*ENTRIES], action="append")
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--first", type=int, default=0, help="first seed")
     options = parser.parse_args()
     results, faults = {}, Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
-        world = make_world(Path(folder) / "world")
+        inputs = make_inputs(Path(folder) / "inputs")
         for name in options.only or ENTRIES:
-            began, endings = time.process_time(), Counter[str]()
+            start = time.process_time()
+            outcomes = Counter[str]()
             count = max(1, round(CASES[name] * options.share))
             for seed in range(options.first, options.first + count):
-                end = ENTRIES[name](Random(f"{name} {seed}"), world)
-                endings[end.how] += 1
-                if end.how == RAW:
-                    faults[f"{name}: {end.what}"] += 1
-                    if faults[f"{name}: {end.what}"] == 1:
-                        print(f"{name} {seed}: {end.what}", flush=True)
-            row = {method: endings[method] for method in (RETURNED, TOLD, RAW)}
-            results[name] = {"cases": count, **row, "CPU seconds": round(time.process_time() - began)}
+                ending = ENTRIES[name](Random(f"{name} {seed}"), inputs)
+                outcomes[ending.outcome] += 1
+                if ending.outcome == RAW:
+                    faults[f"{name}: {ending.detail}"] += 1
+                    if faults[f"{name}: {ending.detail}"] == 1:
+                        print(f"{name} {seed}: {ending.detail}", flush=True)
+            row = {outcome: outcomes[outcome] for outcome in (RETURNED, REPORTED, RAW)}
+            results[name] = {"cases": count, **row, "CPU seconds": round(time.process_time() - start)}
             print(name, results[name], flush=True)
-            keep(results)
+            write(results)
     total = sum(row["cases"] for row in results.values())
-    print(f"{sum(faults.values())} of {total} cases ended raw.")
+    print(f"{sum(faults.values())} of {total} cases ended in a raw error.")
 
 
-def keep(results: dict[str, dict[str, int]]) -> None:
+def write(results: dict[str, dict[str, int]]) -> None:
     """Write the results of these entries with those of the others, if the sources are the same."""
     path, sources = HERE / "results.json", sources_now()
     stored = json.loads(path.read_text()) if path.exists() else {}
     before = stored.get("entries", {}) if stored.get("sources") == sources else {}
     entries = {name: results.get(name) or before[name] for name in ENTRIES if name in results or name in before}
-    cases, raw = (sum(row[what] for row in entries.values()) for what in ("cases", RAW))
+    cases, raw = (sum(row[key] for row in entries.values()) for key in ("cases", RAW))
     stored = {
         "command": "python -m benchmarks.faults",
         "sources": sources,
@@ -72,10 +73,10 @@ def keep(results: dict[str, dict[str, int]]) -> None:
 
 def sources_now() -> str:
     """Return git's hash of the sources and these faults, or a note if they were changed since."""
-    paths = ["src", "benchmarks/faults/entries.py", "benchmarks/faults/odd.py", "benchmarks/faults/endings.py"]
+    paths = ["src", "benchmarks/faults/entries.py", "benchmarks/faults/malformed.py", "benchmarks/faults/endings.py"]
 
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=HERE.parents[1], capture_output=True, text=True).stdout.strip()
+    def git(*arguments: str) -> str:
+        return subprocess.run(["git", *arguments], cwd=HERE.parents[1], capture_output=True, text=True).stdout.strip()
 
     if git("status", "--porcelain", *paths):
         return "changed, and not committed"

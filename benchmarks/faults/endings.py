@@ -14,20 +14,20 @@ import guestlist
 from guestlist.errors import AuditError
 
 SOURCE = str(Path(guestlist.__file__).parent)
-RETURNED, TOLD, RAW = "returned", "told", "raw"
+RETURNED, REPORTED, RAW = "returned", "reported", "raw"
 SENTENCE = re.compile(r"[.?](\"|')?$|: (guestlist|pip|--)[^.]*$")
 
 
 @dataclass(frozen=True)
 class Ending:
-    """Outcome ``how`` a call ended; for a raw error, the exception and its location."""
+    """Outcome of a call, with its message; for a raw error, the exception and its location."""
 
-    how: str
-    what: str = ""
+    outcome: str
+    detail: str = ""
 
 
 def ending(call: Callable[[], Any]) -> Ending:
-    """Return the outcome of a call; "told" is an AuditError or ValueError that guestlist raises, with a clear sentence."""
+    """Return the outcome of a call; "reported" is an AuditError or ValueError that guestlist raises, with a clear sentence."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -42,7 +42,7 @@ def _raised(error: Exception) -> Ending:
     # Errors of numpy's compiled code have a line of guestlist too, but not a ``raise`` statement.
     raised_by_guestlist = innermost.filename.startswith(SOURCE) and (innermost.line or "").startswith("raise")
     if raised_by_guestlist and isinstance(error, (AuditError, ValueError)) and is_sentence(str(error)):
-        return Ending(TOLD, str(error))
+        return Ending(REPORTED, str(error))
     return Ending(RAW, _where(error))
 
 
@@ -58,7 +58,7 @@ def _where(error: Exception) -> str:
 
 
 def command_ending(arguments: list[str]) -> Ending:
-    """Return the outcome of a command; "told" is exit status 1 or 2 with a clear message; a traceback is raw."""
+    """Return the outcome of a command; "reported" is exit status 1 or 2 with a clear message; a traceback is raw."""
     from click.testing import CliRunner
 
     from guestlist.cli import main
@@ -73,5 +73,5 @@ def command_ending(arguments: list[str]) -> Ending:
     if results.exit_code not in (0, 1, 2):
         return Ending(RAW, f"exit status {results.exit_code} of {' '.join(arguments[:1])}")
     if results.exit_code == 2 and not is_sentence(results.stderr):
-        return Ending(RAW, f"{' '.join(arguments[:1])} says {results.stderr.strip()[-200:]!r}")
-    return Ending(RETURNED if results.exit_code != 2 else TOLD, results.stderr)
+        return Ending(RAW, f"{' '.join(arguments[:1])} prints {results.stderr.strip()[-200:]!r}")
+    return Ending(RETURNED if results.exit_code != 2 else REPORTED, results.stderr)

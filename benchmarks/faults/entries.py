@@ -1,4 +1,4 @@
-"""Entry points, each with wrong inputs: a row makes a call from a world of correct inputs and a ``random.Random``."""
+"""Entry points with wrong inputs. A row makes a call from correct inputs and a ``random.Random``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 import guestlist as gl
-from benchmarks.faults import odd
+from benchmarks.faults import malformed
 from benchmarks.faults.endings import Ending, command_ending, ending
 from guestlist import knn
 
@@ -22,8 +22,8 @@ RECORDS = 24
 
 
 @dataclass(frozen=True)
-class World:
-    """Correct inputs: a finished audit and files in a folder, and a folder for wrong ones."""
+class Inputs:
+    """A folder of correct inputs, a finished audit and files, with a folder for wrong ones."""
 
     folder: Path
 
@@ -31,7 +31,7 @@ class World:
     def audit(self) -> Path:
         return self.folder / "audit"
 
-    def place(self, name: str) -> Path:
+    def wrong(self, name: str) -> Path:
         return self.folder / "wrong" / name
 
 
@@ -40,14 +40,14 @@ def records(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return rng.normal(size=(RECORDS, 3)), np.arange(RECORDS) % 2
 
 
-def answers(x) -> np.ndarray:
+def outputs(x) -> np.ndarray:
     """Return outputs like a logistic regression on the first feature."""
-    sure = 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64)[:, 0]))
-    return np.column_stack([1 - sure, sure])
+    second = 1 / (1 + np.exp(-np.asarray(x, dtype=np.float64)[:, 0]))
+    return np.column_stack([1 - second, second])
 
 
 def train(data, rng):
-    return answers
+    return outputs
 
 
 def table(seed: int = 0) -> pd.DataFrame:
@@ -57,12 +57,12 @@ def table(seed: int = 0) -> pd.DataFrame:
     )
 
 
-def make_world(folder: Path) -> World:
+def make_inputs(folder: Path) -> Inputs:
     """Audit once, and write one file of every supported type."""
     import skops.io
     from sklearn.tree import DecisionTreeClassifier
 
-    world = World(folder)
+    inputs = Inputs(folder)
     (folder / "wrong").mkdir(parents=True)
     members, others = table(0), table(1)
     members.to_csv(folder / "members.csv", index=False)
@@ -71,19 +71,21 @@ def make_world(folder: Path) -> World:
     model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(members[["a", "b", "c"]], members["y"])
     skops.io.dump(model, folder / "model.skops")
     features = ["a", "b", "c"]
-    sides = [(side[features], side["y"]) for side in (members, others)]
-    gl.audit(model, *sides, references=4, jobs=1, attacks=["loss", "lira"], folder=world.audit, progress=False)
-    gl.read_results(world.audit).to_html(world.audit / "report.html")
-    shutil.copytree(world.audit, folder / "second")
-    outputs = answers(members[features].to_numpy())
+    both_sets = [(part[features], part["y"]) for part in (members, others)]
+    gl.audit(model, *both_sets, references=4, jobs=1, attacks=["loss", "lira"], folder=inputs.audit, progress=False)
+    gl.read_results(inputs.audit).to_html(inputs.audit / "report.html")
+    shutil.copytree(inputs.audit, folder / "second")
+    probabilities = outputs(members[features].to_numpy())
     member = np.arange(RECORDS) < RECORDS // 2
-    np.savez_compressed(folder / "p.npz", probs=outputs, labels=members["y"].to_numpy(), member=member)
-    predictions = pd.DataFrame({"p_0": outputs[:, 0], "p_1": outputs[:, 1], "label": members["y"], "member": member})
+    np.savez_compressed(folder / "p.npz", probs=probabilities, labels=members["y"].to_numpy(), member=member)
+    predictions = pd.DataFrame(
+        {"p_0": probabilities[:, 0], "p_1": probabilities[:, 1], "label": members["y"], "member": member}
+    )
     predictions.to_csv(folder / "p.csv", index=False)
     predictions.to_parquet(folder / "p.parquet")
     policy = 'max_auc = 0.9\nmax_tpr = ["0.5@0.1"]\nattacks = ["loss"]\nleast_records = 5\nwithout_references = true\n'
     (folder / "policy.toml").write_text(policy)
-    return world
+    return inputs
 
 
 def _some_wrong(rng: Random, right: dict[str, Any], arrays: tuple[str, ...], others: tuple[str, ...]) -> dict[str, Any]:
@@ -92,16 +94,18 @@ def _some_wrong(rng: Random, right: dict[str, Any], arrays: tuple[str, ...], oth
     for _ in range(rng.choice([1, 1, 2])):
         if rng.random() < 0.7:
             name = rng.choice(arrays)
-            arguments[name] = odd.array(rng, arguments[name]) if arguments.get(name) is not None else odd.odd(rng)
+            arguments[name] = (
+                malformed.array(rng, arguments[name]) if arguments.get(name) is not None else malformed.value(rng)
+            )
         else:
-            arguments[rng.choice(others)] = odd.odd(rng)
+            arguments[rng.choice(others)] = malformed.value(rng)
     return arguments
 
 
 def _predictions(rng: Random) -> dict[str, Any]:
     x, y = records()
     right = {
-        "answers": answers(x),
+        "answers": outputs(x),
         "labels": y,
         "member": np.arange(RECORDS) < RECORDS // 2,
         "ids": np.array([f"r{i}" for i in range(RECORDS)]) if rng.random() < 0.3 else None,
@@ -112,17 +116,17 @@ def _predictions(rng: Random) -> dict[str, Any]:
     return _some_wrong(rng, right, arrays, ("scale", "groups", "features", "labelled", "classes"))
 
 
-def predictions(rng: Random, world: World) -> Ending:
+def predictions(rng: Random, inputs: Inputs) -> Ending:
     """Call gl.Predictions, and sometimes audit the result."""
     arguments = _predictions(rng)
     return ending(lambda: gl.Predictions(**arguments))
 
 
-def audit_predictions(rng: Random, world: World) -> Ending:
+def audit_predictions(rng: Random, inputs: Inputs) -> Ending:
     arguments = _predictions(rng)
     extra: dict[str, Any] = {"attacks": ["loss"], "baseline": rng.random() < 0.2}
     if rng.random() < 0.3:
-        extra[rng.choice(["shadow", "attacks", "prior", "about", "ignore", "baseline"])] = odd.odd(rng)
+        extra[rng.choice(["shadow", "attacks", "prior", "about", "ignore", "baseline"])] = malformed.value(rng)
     return ending(lambda: gl.audit_predictions(gl.Predictions(**arguments), **extra))
 
 
@@ -132,9 +136,9 @@ AUDIT = (
 )  # fmt: skip
 
 
-def audit(rng: Random, world: World) -> Ending:
+def audit(rng: Random, inputs: Inputs) -> Ending:
     """Call gl.audit on a cheap function, with 0 to 2 references; records as arrays or tables."""
-    target = gl.function_target(answers, classes=[0, 1], train=train, recipe="none")
+    target = gl.function_target(outputs, classes=[0, 1], train=train, recipe="none")
     arguments: dict[str, Any] = {
         "model": target,
         "references": rng.choice([0, 0, 0, 1, 2]),
@@ -143,13 +147,13 @@ def audit(rng: Random, world: World) -> Ending:
     }
     arguments |= {"baseline": rng.random() < 0.1, "progress": False}
     if rng.random() < 0.5:
-        sides = {name: list(records(seed)) for seed, name in enumerate(("members", "nonmembers", "population"))}
+        sets = {name: list(records(seed)) for seed, name in enumerate(("members", "nonmembers", "population"))}
         if rng.random() < 0.7:
-            del sides["population"]
-        side = sides[rng.choice(list(sides))]
-        which = rng.randrange(2)
-        side[which] = odd.array(rng, side[which])
-        arguments |= {name: tuple(pair) for name, pair in sides.items()}
+            del sets["population"]
+        changed = sets[rng.choice(list(sets))]
+        part = rng.randrange(2)
+        changed[part] = malformed.array(rng, changed[part])
+        arguments |= {name: tuple(pair) for name, pair in sets.items()}
     else:
         tables = {name: table(seed).drop(columns="town") for seed, name in enumerate(("members", "nonmembers"))}
         name = rng.choice(list(tables))
@@ -157,26 +161,28 @@ def audit(rng: Random, world: World) -> Ending:
         if rng.random() < 0.3:
             arguments["group"] = rng.choice(["a", ["a", "b"], "nothing", None, [None], 5])
     if rng.random() < 0.4:
-        arguments[rng.choice(AUDIT)] = odd.odd(rng)
+        arguments[rng.choice(AUDIT)] = malformed.value(rng)
     return ending(lambda: gl.audit(**arguments))
 
 
 def _wrong_table(rng: Random, right: pd.DataFrame) -> Any:
     column = rng.choice(list(right.columns))
     with_column = [
-        lambda: right.assign(**{column: right[column].astype(object).where(right.index != 7, odd._cell_value(rng))}),
+        lambda: right.assign(
+            **{column: right[column].astype(object).where(right.index != 7, malformed._cell_value(rng))}
+        ),
         lambda: right.drop(columns=column),
         lambda: right.rename(columns={column: rng.choice(list(right.columns))}),
-        lambda: right.rename(columns={column: odd._cell_value(rng)}),
-        lambda: right.assign(**{column: odd._extended(rng, right[column].to_numpy())}),
+        lambda: right.rename(columns={column: malformed._cell_value(rng)}),
+        lambda: right.assign(**{column: malformed._extended(rng, right[column].to_numpy())}),
         lambda: right.set_index(column),
         lambda: right.set_index([column, "who"]) if column != "who" else right,
-        lambda: odd.array(rng, right),
+        lambda: malformed.array(rng, right),
     ]
     try:
         return rng.choice(with_column)()
     except Exception:  # this column does not support the conversion
-        return odd.odd(rng)
+        return malformed.value(rng)
 
 
 ON_TEST = ("knn_shapley", "knn_banzhaf", "knn_loo", "waka")
@@ -184,13 +190,13 @@ ON_SELF = ("self_shapley", "self_waka", "neighbour_lists", "knn_loss_distributio
 WITH_LOSS = ("knn_likelihood_ratio", "t_waka")
 
 
-def values(rng: Random, world: World) -> Ending:
+def values(rng: Random, inputs: Inputs) -> Ending:
     """Call the functions of ``guestlist.knn``."""
     name = rng.choice([*ON_TEST, *ON_SELF, *WITH_LOSS, "minimisation_curve", "onion_effect", "waka_influence", "Knn"])
     x, y = records()
     right: dict[str, Any] = {"x": x, "y": y}
     if name == "Knn":
-        options = {rng.choice(["k", "metric", "precision", "ties"]): odd.odd(rng)}
+        options = {rng.choice(["k", "metric", "precision", "ties"]): malformed.value(rng)}
         return ending(lambda: knn.self_shapley(x, y, knn.Knn(**options)))
     if name in (*ON_TEST, "minimisation_curve"):
         right |= dict(zip(("x_test", "y_test"), records(1), strict=True))
@@ -204,7 +210,7 @@ def values(rng: Random, world: World) -> Ending:
         right["value"], others = knn.self_shapley, ("share", "value")
     elif name == "waka_influence":
         lists = knn.neighbour_lists(x, y)
-        wrong = odd.array(rng, np.array([1, 2]))
+        wrong = malformed.array(rng, np.array([1, 2]))
         return ending(lambda: knn.waka_influence(lists, wrong))
     elif name in ("self_waka", "waka", "knn_banzhaf", *WITH_LOSS, "knn_loss_distributions", "neighbour_lists"):
         others = (*others, "p")
@@ -215,30 +221,30 @@ def values(rng: Random, world: World) -> Ending:
     return ending(lambda: getattr(knn, name)(**arguments))
 
 
-def files(rng: Random, world: World) -> Ending:
+def files(rng: Random, inputs: Inputs) -> Ending:
     """Run ``guestlist audit --predictions`` and other commands that read files, on damaged files."""
     name = rng.choice(["p.npz", "p.csv", "p.parquet", "members.csv", "members.parquet", "model.skops", "policy.toml"])
-    path = world.place(name)
-    path.write_bytes(odd.content(rng, (world.folder / name).read_bytes()))
-    out = world.place("out")
+    path = inputs.wrong(name)
+    path.write_bytes(malformed.content(rng, (inputs.folder / name).read_bytes()))
+    out = inputs.wrong("out")
     shutil.rmtree(out, ignore_errors=True)
     if name.startswith("p."):
         return command_ending(
             ["audit", "--predictions", str(path), "--out", str(out), "--attack", "loss", "--no-baseline"]
         )
     if name == "policy.toml":
-        return command_ending(["gate", str(world.folder / "second"), "--policy", str(path)])
-    members = path if name.startswith("members") else world.folder / "members.csv"
-    model = path if name.startswith("model") else world.folder / "model.skops"
+        return command_ending(["gate", str(inputs.folder / "second"), "--policy", str(path)])
+    members = path if name.startswith("members") else inputs.folder / "members.csv"
+    model = path if name.startswith("model") else inputs.folder / "model.skops"
     arguments = ["--model", str(model), "--members", str(members), "--label", "y"]
     if rng.random() < 0.4:
         return command_ending(["trees", *arguments, "--id", "who"])
     if name.startswith("members") and rng.random() < 0.4:
-        chosen = ["--label", "y", "--id", "who", "--k", "2", "--out", str(world.place("values.csv"))]
+        chosen = ["--label", "y", "--id", "who", "--k", "2", "--out", str(inputs.wrong("values.csv"))]
         return command_ending(["knn", "values", str(path), *chosen])
     extra = [
         "--nonmembers",
-        str(world.folder / "others.csv"),
+        str(inputs.folder / "others.csv"),
         "--out",
         str(out),
         "--references",
@@ -255,20 +261,20 @@ def _asserted(folder: Path) -> None:
         gl.assert_private(folder, max_auc=1.0, without_references=True)
 
 
-def folders(rng: Random, world: World) -> Ending:
+def folders(rng: Random, inputs: Inputs) -> Ending:
     """Run commands that read an audit folder, with one of its files damaged or missing."""
-    folder = world.place("folder")
+    folder = inputs.wrong("folder")
     shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(world.audit, folder)
-    every = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".html")
-    path = rng.choice([result for result in every if result.suffix == ".json"] if rng.random() < 0.6 else every)
+    shutil.copytree(inputs.audit, folder)
+    paths = sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix != ".html")
+    path = rng.choice([result for result in paths if result.suffix == ".json"] if rng.random() < 0.6 else paths)
     if path.suffix == ".json" and rng.random() < 0.8:
-        path.write_bytes(odd.document(rng, path.read_bytes()))
+        path.write_bytes(malformed.document(rng, path.read_bytes()))
     elif rng.random() < 0.1:
         path.unlink()
     else:
-        path.write_bytes(odd.content(rng, path.read_bytes()))
-    where, second = str(folder), str(world.folder / "second")
+        path.write_bytes(malformed.content(rng, path.read_bytes()))
+    damaged, second = str(folder), str(inputs.folder / "second")
     if rng.random() < 0.2:
         library = [
             lambda: gl.read_results(folder).summary(),
@@ -278,20 +284,20 @@ def folders(rng: Random, world: World) -> Ending:
         ]
         return ending(rng.choice(library))
     commands = [
-        ["gate", where, "--max-auc", "0.9", "--max-tpr", "0.1@0.01", "--show-ids"],
-        ["gate", where, "--policy", str(world.folder / "policy.toml")],
-        ["report", where],
-        ["export", where],
-        ["export", where, "--as", "model_card"],
-        ["compare", where, second],
-        ["risks", where, "--top", "3"],
-        ["forget", where, "--ids", "members:1"],
-        ["epsilon", where],
+        ["gate", damaged, "--max-auc", "0.9", "--max-tpr", "0.1@0.01", "--show-ids"],
+        ["gate", damaged, "--policy", str(inputs.folder / "policy.toml")],
+        ["report", damaged],
+        ["export", damaged],
+        ["export", damaged, "--as", "model_card"],
+        ["compare", damaged, second],
+        ["risks", damaged, "--top", "3"],
+        ["forget", damaged, "--ids", "members:1"],
+        ["epsilon", damaged],
     ]
     return command_ending(rng.choice(commands))
 
 
-ENTRIES: dict[str, Callable[[Random, World], Ending]] = {
+ENTRIES: dict[str, Callable[[Random, Inputs], Ending]] = {
     "predictions": predictions,
     "audit_predictions": audit_predictions,
     "audit": audit,

@@ -1,7 +1,8 @@
-"""``python -m benchmarks.faults.kills``: an audit killed at every call that makes a file durable, and at random, then run again.
+"""``python -m benchmarks.faults.kills``: kill and resume audits.
 
-A kill is SIGKILL: no cleanup runs. Each trial begins with an empty folder, kills the audit once (at random: up to three
-times), runs it again to its end, and compares the folder byte by byte with that of an undisturbed audit.
+An audit is killed at every call that makes a file durable, and at random times. A kill is SIGKILL, so no cleanup runs. Each trial
+begins with an empty folder, kills the audit once (at random times: up to three times) and runs it again to its end. The folder is
+then compared byte by byte with that of an undisturbed audit.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import guestlist as gl
 from guestlist._store.files import LOCK
 
 RESULTS = Path(__file__).with_suffix(".json")
-# Calls after which a file exists, or is complete.
+# Calls that make a file durable.
 CALLS = ("fsync", "replace")
 
 
@@ -37,8 +38,8 @@ def audit(folder: Path, jobs: int = 1) -> None:
     x, y = rng.normal(size=(80, 3)), rng.integers(2, size=80)
     model = DecisionTreeClassifier(max_features=1, random_state=0).fit(x[:40], y[:40])
     evidence = [gl.evidence.Perturbed(2), gl.evidence.LeftOut(records=2, models=2), gl.evidence.FullAnswers()]
-    sides = (x[:40], y[:40]), (x[40:], y[40:])
-    gl.audit(model, *sides, references=4, attacks=["loss", "lira"], evidence=evidence, folder=folder, jobs=jobs)
+    both_sets = (x[:40], y[:40]), (x[40:], y[40:])
+    gl.audit(model, *both_sets, references=4, attacks=["loss", "lira"], evidence=evidence, folder=folder, jobs=jobs)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -47,7 +48,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def apart(work: Callable[[], None]) -> int:
+def forked(work: Callable[[], None]) -> int:
     """Run ``work`` in a forked child with all imports, and return the child's process id."""
     child = os.fork()
     if child:
@@ -70,25 +71,25 @@ def ended(child: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def counted(place: Path) -> int:
-    """Return the number of such calls in an undisturbed audit, which writes to ``place``."""
-    note = place.with_suffix(".calls")
+def count_calls(folder: Path) -> int:
+    """Return the number of these calls in an undisturbed audit, which writes to a folder."""
+    note = folder.with_suffix(".calls")
 
     def work() -> None:
         calls = watched(lambda _: None)
-        audit(place)
+        audit(folder)
         note.write_text(str(calls[0]))
 
     with tempfile.TemporaryDirectory() as warm, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         audit(Path(warm) / "audit")  # children then need no imports
-    if ended(apart(work)):
+    if ended(forked(work)):
         raise RuntimeError("The undisturbed audit failed.")
     return int(note.read_text())
 
 
-def watched(look: Callable[[int], None]) -> list[int]:
-    """Call ``look`` with a number before and after each of the calls; return the running count."""
+def watched(callback: Callable[[int], None]) -> list[int]:
+    """Call ``callback`` with a number before and after each of the calls; return the running count."""
     count = [0]
 
     def around(call: Callable) -> Callable:
@@ -96,7 +97,7 @@ def watched(look: Callable[[int], None]) -> list[int]:
             for step in (lambda: None, lambda: call(*arguments)):
                 step()
                 count[0] += 1
-                look(count[0])
+                callback(count[0])
 
         return watched_call
 
@@ -108,20 +109,20 @@ def watched(look: Callable[[int], None]) -> list[int]:
 def killed_at(folder: Path, number: int) -> bool:
     """Kill an audit at one of its calls; return False if it ended by itself."""
 
-    def strike(at: int) -> None:
+    def kill(at: int) -> None:
         if at == number:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def work() -> None:
-        watched(strike)
+        watched(kill)
         audit(folder)
 
-    return ended(apart(work)) == -signal.SIGKILL
+    return ended(forked(work)) == -signal.SIGKILL
 
 
 def killed_after(folder: Path, seconds: float) -> bool:
     """Kill an audit and its worker processes some time after the start."""
-    child = apart(lambda: audit(folder, jobs=2))
+    child = forked(lambda: audit(folder, jobs=2))
     time.sleep(seconds)
     os.killpg(child, signal.SIGKILL)
     return ended(child) == -signal.SIGKILL
@@ -129,15 +130,15 @@ def killed_after(folder: Path, seconds: float) -> bool:
 
 def resumed(folder: Path) -> dict[str, bytes]:
     """Return the files after the audit was run again to its end."""
-    if ended(apart(lambda: audit(folder))):
-        raise RuntimeError(f"The audit in {folder} could not go on.")
+    if ended(forked(lambda: audit(folder))):
+        raise RuntimeError(f"The audit in {folder} could not be resumed.")
     return contents(folder)
 
 
 def duration(folder: Path) -> float:
     """Return the seconds that an undisturbed audit with two jobs takes."""
     start = time.perf_counter()
-    ended(apart(lambda: audit(folder, jobs=2)))
+    ended(forked(lambda: audit(folder, jobs=2)))
     seconds = time.perf_counter() - start
     shutil.rmtree(folder)
     return seconds
@@ -145,15 +146,17 @@ def duration(folder: Path) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--random", type=int, default=40, help="trials that are killed at random")
-    parser.add_argument("--every", type=int, default=1, help="take only every so manieth call")
-    parser.add_argument("--write", action="store_true", help="keep the figures")
+    parser.add_argument("--random", type=int, default=40, help="number of trials that are killed at random times")
+    parser.add_argument("--every", type=int, default=1, help="kill only at every n-th call")
+    parser.add_argument("--write", action="store_true", help="write the results")
     options = parser.parse_args()
-    began, rng, unequal = time.perf_counter(), random.Random(0), list[str]()
+    start = time.perf_counter()
+    rng = random.Random(0)
+    unequal = list[str]()
     with tempfile.TemporaryDirectory() as root:
-        all_values, folder = Path(root) / "whole", Path(root) / "killed"
-        calls, at_calls, at_random = counted(all_values), 0, 0
-        expected = contents(all_values)
+        undisturbed, folder = Path(root) / "undisturbed", Path(root) / "killed"
+        calls, at_calls, at_random = count_calls(undisturbed), 0, 0
+        expected = contents(undisturbed)
 
         def compare(name: str) -> None:
             if resumed(folder) != expected:
@@ -177,7 +180,7 @@ def main() -> None:
         "resumed audits": len(range(0, calls, options.every)) + options.random,
         "unequal": unequal,
         "files compared": len(expected),
-        "seconds": round(time.perf_counter() - began),
+        "seconds": round(time.perf_counter() - start),
     }
     print(json.dumps(results, indent=1))
     if options.write:

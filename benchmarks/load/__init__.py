@@ -1,1 +1,1 @@
-"""Time and memory of an audit of a free model with very many records, models or classes."""
+"""Time and memory of an audit of a model without cost, with many records, models or classes."""

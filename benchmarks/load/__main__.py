@@ -1,4 +1,4 @@
-"""``python -m benchmarks.load``: CPU time and memory of auditing a model that costs nothing, as records, models, classes grow.
+"""``python -m benchmarks.load``: CPU time and memory of audits of a model without cost, by records, models and classes.
 
 Each size runs in a separate process, and its peak memory counts. CPU time is that of one process and one thread. The time of
 queries is reported separately; the remainder is the audit: drawing, signals, files, every attack, every finding.
@@ -26,13 +26,15 @@ SIZES = {
 def measured(records: int, references: int, classes: int) -> dict:
     command = [sys.executable, str(HERE / "child.py"), *map(str, (records, references, classes))]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    return json.loads(done.stdout.splitlines()[-1])
+    result = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return json.loads(result.stdout.splitlines()[-1])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=SIZES, action="append", help="measure some of it; the rest stays as it is")
+    parser.add_argument(
+        "--only", choices=SIZES, action="append", help="parts to measure; the others keep their results"
+    )
     chosen = parser.parse_args().only or list(SIZES)
     path = HERE / "results.json"
     results = json.loads(path.read_text()) if path.exists() else {"command": "python -m benchmarks.load"}

@@ -27,19 +27,20 @@ def audited(references: int, members: int, folder: Path) -> Results:
     inside, outside, others = order[:members], order[members : 2 * members], order[2 * members :]
     module = FIT(gl.defences.mlp(x.shape[1], 30), gl.Data(x[inside], y[inside]), np.random.default_rng(0))
     target = gl.torch_target(module, train=FIT, name="Location30 network")
-    sides = [(x[part], y[part]) for part in (inside, outside, others)]
-    return gl.audit(target, *sides, references=references, folder=folder, progress=show_progress)
+    sets = [(x[part], y[part]) for part in (inside, outside, others)]
+    return gl.audit(target, *sets, references=references, folder=folder, progress=show_progress)
 
 
 def markdown(runs: dict[int, Results]) -> str:
     first = next(iter(runs.values()))
-    who = first.subject
+    subject = first.subject
     lines = [
         "# Location30: all attacks, with 8, 32 and 128 references",
         "",
-        f"The target is a network (512-256-128-64) trained on {who.members:,} records of Location30, a table of check-ins.",
-        f"There are {who.nonmembers:,} non-members, and {who.population:,} more records to train reference models.",
-        f"The target's accuracy is {who.accuracy_members:.1%} on members and {who.accuracy_nonmembers:.1%} on non-members.",
+        f"The target is a network (512-256-128-64) trained on {subject.members:,} records of Location30, a table of check-ins.",
+        f"There are {subject.nonmembers:,} non-members, and {subject.population:,} more records to train reference models.",
+        f"The target's accuracy is {subject.accuracy_members:.1%} on members "
+        f"and {subject.accuracy_nonmembers:.1%} on non-members.",
         "Brackets contain 95% confidence intervals; unscored records have too few reference models for the attack.",
         "`python -m benchmarks.location30` writes this page.",
     ]

@@ -90,13 +90,13 @@ def waka() -> list[dict]:
 
 
 def limits() -> dict[str, list[dict]]:
-    """Compare ``fast`` values with a bare matrix product, and measure likelihood ratios of improbable losses."""
+    """Compare ``fast`` values with a plain matrix product, and measure likelihood ratios of improbable losses."""
     fast = []
     for features in (128, 256):
         size = {"n": 10_000, "tests": 10_000, "features": features}
-        bare = timed("product", **size)
+        product = timed("product", **size)
         ours = [timed(method, **size) for method in ("sorted_distances", "ours_fast", "ours_fast_overlapping")]
-        fast += [bare, *(row | {"times_product_cpu": round(row["cpu_s"] / bare["cpu_s"], 2)} for row in ours)]
+        fast += [product, *(row | {"times_product_cpu": round(row["cpu_s"] / product["cpu_s"], 2)} for row in ours)]
     improbable = timed("ours_improbable", n=10_000, tests=2_000, features=10)
     return {"fast": fast, "improbable": [improbable | {"us_per_record": round(1e6 * improbable["cpu_s"] / 2_000)}]}
 
@@ -113,14 +113,14 @@ SECTIONS = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all if none is named")
+    parser.add_argument("sections", nargs="*", help=f"any of {', '.join(SECTIONS)}; default: all")
     chosen = parser.parse_args().sections or list(SECTIONS)
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     results["about"] = {
         "command": "python -m benchmarks.neighbours",
         "machine": f"{platform.machine()}, {platform.system()}, Python {platform.python_version()}",
         "compared": "CPU seconds after a warm-up, k = 5, float64; one thread and 10 classes "
-        "unless said otherwise. Rows with extrapolated_from_tests were measured at so many test records "
+        "unless stated otherwise. Rows with extrapolated_from_tests were measured at that number of test records "
         "and scaled up linearly. OpenDataVal computes in float32, here in batches of 1,024 instead of 32.",
     }
     for name in chosen:

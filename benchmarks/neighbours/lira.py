@@ -21,8 +21,10 @@ def compare(n: int = 400, k: int = 5, targets: int = 40, seed: int = 0) -> list[
     rows = [_row("loss", 0, lambda t: -t, loss, member)]
     for count in SHADOWS:
         few = trained[:count], shadow[:count]
-        rows.append(_row("LiRA, normal laws", count, lambda t, few=few: normal_lira(t, *few), loss, member))
-        rows.append(_row("LiRA, counted laws", count, lambda t, few=few: counted_lira(t, *few, k), loss, member))
+        rows.append(_row("LiRA, normal distributions", count, lambda t, few=few: normal_lira(t, *few), loss, member))
+        rows.append(
+            _row("LiRA, counted distributions", count, lambda t, few=few: counted_lira(t, *few, k), loss, member)
+        )
     rows.append(_row("t-WaKA", 0, lambda t: t_waka(x, y, t, Knn(k)), loss, member))
     rows.append(_row("exact likelihood ratio", 0, lambda t: knn_likelihood_ratio(x, y, t, Knn(k)), loss, member))
     return rows
@@ -42,16 +44,16 @@ def models(x, y, k, count, rng):
 
 def normal_lira(target, member, loss):
     """Online LiRA on the loss; the variance is pooled within records below 64 models."""
-    laws = []
+    log_densities = []
     for mask in (member, ~member):
         count = np.maximum(mask.sum(axis=0), 1)
         mean = np.where(mask, loss, 0).sum(axis=0) / count
         square = np.where(mask, (loss - mean) ** 2, 0).sum(axis=0)
-        freedom = np.maximum(count - 1, 0)
-        pooled = square.sum() / max(freedom.sum(), 1)
-        variance = pooled if len(member) < 64 else square / np.maximum(freedom, 1) + 1e-6
-        laws.append(-((target - mean) ** 2) / (2 * variance) - np.log(variance) / 2)
-    return laws[0] - laws[1]
+        degrees_of_freedom = np.maximum(count - 1, 0)
+        pooled = square.sum() / max(degrees_of_freedom.sum(), 1)
+        variance = pooled if len(member) < 64 else square / np.maximum(degrees_of_freedom, 1) + 1e-6
+        log_densities.append(-((target - mean) ** 2) / (2 * variance) - np.log(variance) / 2)
+    return log_densities[0] - log_densities[1]
 
 
 def counted_lira(target, member, loss, k):

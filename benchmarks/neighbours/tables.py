@@ -13,7 +13,7 @@ NAMES = {
     "ours": "guestlist",
     "ours_fast": 'guestlist, `precision="fast"`',
     "ours_index": 'guestlist, `ties="index"`',
-    "distances": "the distances alone",
+    "distances": "only the distances",
     "numpy_loop": "a loop in numpy",
     "opendataval": "OpenDataVal",
     "pydvl": "pyDVL",

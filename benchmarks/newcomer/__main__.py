@@ -26,10 +26,10 @@ def measured(python: Path, tool: str, seed: int, references: int) -> dict:
         printed = subprocess.run(command, check=True, capture_output=True, text=True, cwd=out).stdout
     results = json.loads(printed.strip().splitlines()[-1])
     scores = results.pop("scores")
-    return {**results, "attacks": {name: figures(np.array(values)) for name, values in scores.items()}}
+    return {**results, "attacks": {name: metrics_of(np.array(values)) for name, values in scores.items()}}
 
 
-def figures(scores: np.ndarray) -> dict[str, float]:
+def metrics_of(scores: np.ndarray) -> dict[str, float]:
     return {
         "auc": round(auc(scores, MEMBER).value, 4),
         "tpr@0.01": round(tpr_at_fpr(scores, MEMBER, 0.01).value, 4),
@@ -47,10 +47,10 @@ def compared(seed: int, our_references: list[int], their_references: int) -> dic
     return {"seed": seed, "sacroml": {"references": their_references, **peer}, "guestlist": runs}
 
 
-def line(run: dict, reached: dict[str, float], peer: dict) -> str:
+def line(run: dict, metrics: dict[str, float], peer: dict) -> str:
     shares = [run[name] / peer[name] for name in ("seconds", "CPU seconds")]
     return (
-        f"AUC {reached['auc']:.3f}, TPR at 1 % {reached['tpr@0.01']:.3f}, {run['seconds']:.0f} s "
+        f"AUC {metrics['auc']:.3f}, TPR at 1 % {metrics['tpr@0.01']:.3f}, {run['seconds']:.0f} s "
         f"({shares[0]:.2f} of theirs, CPU {shares[1]:.2f}), {run['megabytes']:.1f} MB, {run['lines']} lines"
     )
 
@@ -69,9 +69,9 @@ def main() -> None:
         best_of_peer = {metric: best(peer, metric) for metric in ("auc", "tpr@0.01")}
         print(f"seed {seed}: SACRO-ML, {options.theirs} references, best mode: {line(peer, best_of_peer, peer)}")
         for count, ours in outcomes["guestlist"].items():
-            reached = ours["attacks"][ours["headline"]]
+            metrics = ours["attacks"][ours["headline"]]
             print(
-                f"        guestlist, {count} references, {ours['headline']}: {line(ours, reached, peer)}",
+                f"        guestlist, {count} references, {ours['headline']}: {line(ours, metrics, peer)}",
                 flush=True,
             )
     (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")

@@ -70,6 +70,6 @@ def lines(function) -> int:
 if __name__ == "__main__":
     tool, seed, references, out = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])
     warnings.simplefilter("ignore")
-    found = {"guestlist": guestlist, "sacroml": sacroml}[tool](seed, references, out)
-    found["scores"] = {name: np.nan_to_num(np.asarray(s, float)).tolist() for name, s in found["scores"].items()}
-    print(json.dumps({**found, "megabytes": megabytes(out)}))
+    result = {"guestlist": guestlist, "sacroml": sacroml}[tool](seed, references, out)
+    result["scores"] = {name: np.nan_to_num(np.asarray(s, float)).tolist() for name, s in result["scores"].items()}
+    print(json.dumps({**result, "megabytes": megabytes(out)}))

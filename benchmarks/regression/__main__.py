@@ -51,7 +51,7 @@ def residuals(x: np.ndarray, y: np.ndarray, make) -> tuple[np.ndarray, np.ndarra
     return np.stack([y - make(k).fit(x[rows], y[rows]).predict(x) for k, rows in enumerate(member)]), member
 
 
-def reached(results: np.ndarray, member: np.ndarray, statistic, references: int) -> dict[str, np.ndarray]:
+def mean_rates(results: np.ndarray, member: np.ndarray, statistic, references: int) -> dict[str, np.ndarray]:
     """Return attack to (AUC, TPR at 1 % FPR), mean over the targets."""
     rates: dict[str, list] = {name: [] for name in ATTACKS}
     for target in range(TARGETS):
@@ -67,12 +67,12 @@ def reached(results: np.ndarray, member: np.ndarray, statistic, references: int)
 def main() -> None:
     argparse.ArgumentParser(prog="python -m benchmarks.regression", description=__doc__).parse_args()
     warnings.simplefilter("ignore")  # networks that stop after 150 steps
-    worlds = load_diabetes(return_X_y=True), make_friedman1(1000, noise=1.0, random_state=0)
-    collected = [residuals(x, y, make) for x, y in worlds for make in MODELS.values()]
+    datasets = load_diabetes(return_X_y=True), make_friedman1(1000, noise=1.0, random_state=0)
+    collected = [residuals(x, y, make) for x, y in datasets for make in MODELS.values()]
     rows = []
     for references in REFERENCES:
         for name, statistic in STATISTICS.items():
-            every = [reached(results, member, statistic, references) for results, member in collected]
+            every = [mean_rates(results, member, statistic, references) for results, member in collected]
             means = {attack: np.mean([result[attack] for result in every], axis=0) for attack in ATTACKS}
             row = "  ".join(f"{attack} {a:.3f}/{t:.3f}" for attack, (a, t) in means.items())
             print(f"{references} references  {name:22} {row}", flush=True)

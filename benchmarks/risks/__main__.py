@@ -3,9 +3,8 @@
 * SHAPr of all of MNIST, 60,000 training records and 10,000 test records in 784 dimensions, on two threads; the paper took
   2,747 s. For comparison, in the same run, the time of numpy for the distances and their order, which an exact method
   needs.
-* Every risk that needs only the matrices of references, 20,000 records and 64 models; and the means behind two of them
-by
-  a plain loop over some of the records, times the number of records.
+* Every risk that needs only the matrices of references, 20,000 records and 64 models; and the means that two of them use, by a
+  plain loop over some records, scaled to all records.
 """
 
 from __future__ import annotations
@@ -40,11 +39,11 @@ class Seconds(NamedTuple):
 class Row:
     """A computation, its duration, and the duration of a simple implementation."""
 
-    what: str
+    computation: str
     seconds: float
     cpu: float
-    beside: str = ""
-    beside_seconds: float | None = None
+    comparison: str = ""
+    comparison_seconds: float | None = None
 
 
 def timed(work: Callable[[], object]) -> Seconds:
@@ -68,7 +67,7 @@ def shapr_of_mnist(records: int, tests: int) -> Row:
         f"SHAPr of {len(x):,} x {len(x_test):,} images of 784 pixels",
         shapr_time.wall,
         shapr_time.cpu,
-        "numpy: distances and their order alone",
+        "numpy: only distances and their order",
         plain.wall * len(x_test) / some,
     )
 
@@ -106,10 +105,10 @@ def case_of(records: int, models: int) -> gl.Case:
 
     from guestlist._case import Case, Setting, Truth
 
-    world = gaussian_simulation(1.0, records=records, models=models + 1, seed=0)
-    table = pd.DataFrame({"id": np.arange(records).astype(str), "label": "0", "class": world.labels})
-    truth = Truth(world.member[0].copy(), np.ones(records, bool))
-    return Case(world.facing(0), truth, table, None, {}, Setting("made up", 2, "logits"))
+    simulation = gaussian_simulation(1.0, records=records, models=models + 1, seed=0)
+    table = pd.DataFrame({"id": np.arange(records).astype(str), "label": "0", "class": simulation.labels})
+    truth = Truth(simulation.member[0].copy(), np.ones(records, bool))
+    return Case(simulation.facing(0), truth, table, None, {}, Setting("made up", 2, "logits"))
 
 
 def by_loops(case: gl.Case, records: int) -> None:
@@ -131,10 +130,10 @@ def main() -> None:
     if "GUESTLIST_DATA" in os.environ:
         rows.append(shapr_of_mnist(60_000, 10_000))
     else:
-        print("SHAPr of MNIST is left out: GUESTLIST_DATA does not say where mnist.npz is.")
+        print("SHAPr of MNIST is omitted. Set GUESTLIST_DATA to the folder of mnist.npz.")
     for row in rows:
-        beside = "" if row.beside_seconds is None else f"; {row.beside}: {row.beside_seconds:.1f} s"
-        print(f"{row.what}: {row.seconds:.2f} s, {row.cpu:.2f} s of CPU{beside}")
+        comparison = "" if row.comparison_seconds is None else f"; {row.comparison}: {row.comparison_seconds:.1f} s"
+        print(f"{row.computation}: {row.seconds:.2f} s, {row.cpu:.2f} s of CPU{comparison}")
     results = {"records": options.records, "models": options.models, "published_seconds": PUBLISHED}
     results["rows"] = [{k: round(v, 3) if isinstance(v, float) else v for k, v in asdict(row).items()} for row in rows]
     (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.training``: CPU time of training torch modules with one thread, as shares of one another in one run.
+"""``python -m benchmarks.training``: CPU time of training torch modules with one thread, as ratios in one run.
 
 * An epoch with differential privacy compared with plain training, and with Opacus in its two modes.
 * The same for a convolutional network, compared with Opacus in its faster mode.
@@ -46,7 +46,7 @@ def cpu_seconds(work: Callable[[], object]) -> float:
     return time.process_time() - start
 
 
-def side_by_side(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+def median_seconds(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
     """Return the median CPU seconds of each method, run alternately, after a warm-up round."""
     rounds = [{name: cpu_seconds(way) for name, way in ways.items()} for _ in range(1 + repeats)][1:]
     return {name: statistics.median(seconds_by_way[name] for seconds_by_way in rounds) for name in ways}
@@ -87,7 +87,7 @@ def opacus(module, data: gl.Data, batch: int, epochs: int, mode: str) -> None:
 
     module = copy.deepcopy(module).train()
     loader = DataLoader(TensorDataset(torch.as_tensor(data.x), torch.as_tensor(data.y)), batch_size=batch)
-    made = PrivacyEngine().make_private(
+    private_training = PrivacyEngine().make_private(
         module=module,
         optimizer=torch.optim.SGD(module.parameters(), lr=0.1),
         criterion=torch.nn.CrossEntropyLoss(),
@@ -97,7 +97,7 @@ def opacus(module, data: gl.Data, batch: int, epochs: int, mode: str) -> None:
         poisson_sampling=True,
         grad_sample_mode=mode,
     )
-    private, optimizer, *criteria, batches = made
+    private, optimizer, *criteria, batches = private_training
     criterion = criteria[0] if criteria else torch.nn.CrossEntropyLoss()
     for _ in range(epochs):
         for x, y in batches:
@@ -114,7 +114,7 @@ def reference_ways(models: int, count: int, epochs: int, shape=(FEATURES, CLASSE
     x, y = torch.as_tensor(data.x), torch.as_tensor(data.y)
     started = [started_with(module, k) for k in range(models)]
     return {
-        "plain loop": lambda: [alone(network, x, y, epochs, k) for k, network in enumerate(started)],
+        "plain loop": lambda: [plain_loop(network, x, y, epochs, k) for k, network in enumerate(started)],
         "guestlist, one by one": lambda: [fit(module, data, np.random.default_rng(k)) for k in range(models)],
         "guestlist, stacks": lambda: [
             trained
@@ -144,7 +144,7 @@ def orders(count: int, epochs: int, seed: int):
         yield from torch.as_tensor(rng.permutation(count)).tensor_split(round(count / BATCH))
 
 
-def alone(module, x, y, epochs: int, seed: int) -> None:
+def plain_loop(module, x, y, epochs: int, seed: int) -> None:
     """Train in a plain loop: data in memory, no loader, torch's default optimiser."""
     module = copy.deepcopy(module)
     optimizer = torch.optim.AdamW(module.parameters(), lr=RATE, weight_decay=0.0)
@@ -179,8 +179,10 @@ def main() -> None:
     parser.add_argument("--models", type=int, default=64)
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--images", type=int, default=1024, help="records of the convolutional network")
-    parser.add_argument("--repeats", type=int, default=3, help="the medians are kept")
-    parser.add_argument("--parts", nargs="*", choices=PARTS, default=PARTS, help="the other results stay as they are")
+    parser.add_argument("--repeats", type=int, default=3, help="number of runs, of which the median counts")
+    parser.add_argument(
+        "--parts", nargs="*", choices=PARTS, default=PARTS, help="parts to run; the others keep their results"
+    )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
@@ -188,14 +190,14 @@ def main() -> None:
     for batch in BATCHES:
         if "private" in options.parts:
             ways = private_ways(options.private_records, batch, options.epochs)
-            results[f"private, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
+            results[f"private, batches of {batch}"] = shares(median_seconds(ways, options.repeats), "plain")
         if "convolutions" in options.parts:
             ways = convolution_ways(options.images, batch, 1)
-            results[f"convolutions, batches of {batch}"] = shares(side_by_side(ways, options.repeats), "plain")
+            results[f"convolutions, batches of {batch}"] = shares(median_seconds(ways, options.repeats), "plain")
     shapes = {"references": (FEATURES, CLASSES, REFERENCE), "small references": SMALL}
     for name, shape in shapes.items() if "references" in options.parts else ():
         ways = reference_ways(options.models, options.records, options.epochs, shape)
-        results[name] = shares(side_by_side(ways, options.repeats), "plain loop")
+        results[name] = shares(median_seconds(ways, options.repeats), "plain loop")
         results[f"{name}, identical in any stack"] = is_identical_in_any_stack(shape, options.records)
     print(json.dumps(results, indent=1))
     sizes = {name: value for name, value in vars(options).items() if name != "parts"}

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.judging``: CPU seconds of an audit without training, now and at an earlier commit.
+"""``python -m benchmarks.evaluation``: CPU seconds of an audit without training, now and at an earlier commit.
 
 It is measured with all present findings, and without the findings that were added since. Both versions run alternately, because
 the machine's speed varies; only the ratio is meaningful.
@@ -27,17 +27,17 @@ def seconds(checkout: Path, references: int, repeats: int) -> tuple[float, float
     """Return seconds of a whole audit, and of the part that existed at the earlier commit."""
     environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
     command = [sys.executable, str(HERE / "child.py"), str(references), str(repeats)]
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    total, comparable = map(float, done.stdout.split()[-2:])
+    result = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    total, comparable = map(float, result.stdout.split()[-2:])
     return total, comparable
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--before", default=BEFORE, help="the commit to compare with")
+    parser.add_argument("--before", default=BEFORE, help="commit to compare with")
     parser.add_argument("--references", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--repeats", type=int, default=3, help="audits per round; the quickest counts")
+    parser.add_argument("--repeats", type=int, default=3, help="audits per round, of which the fastest counts")
     options = parser.parse_args()
     with checkout(options.before) as before:
         rounds = [
@@ -48,7 +48,7 @@ def main() -> None:
     now, comparable = (round(median(here[part] for here, _ in rounds), 3) for part in (0, 1))
     then = round(median(before for _, (before, _) in rounds), 3)
     results = {
-        "command": "python -m benchmarks.judging",
+        "command": "python -m benchmarks.evaluation",
         "references": options.references,
         "records": 2000,
         "rounds": options.rounds,
@@ -56,8 +56,8 @@ def main() -> None:
         "CPU seconds": now,
         "CPU seconds before": then,
         "now / before": round(median(here[0] / before[0] for here, before in rounds), 3),
-        "CPU seconds of what there was before": comparable,
-        "like for like": round(median(here[1] / before[0] for here, before in rounds), 3),
+        "CPU seconds of earlier findings": comparable,
+        "earlier findings: now / before": round(median(here[1] / before[0] for here, before in rounds), 3),
     }
     print(results)
     (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")

@@ -15,8 +15,8 @@ from sklearn.ensemble import RandomForestClassifier
 import guestlist as gl
 
 RECORDS = 2000
-# Findings at that commit, by module; all others were added since.
-THEN = (
+# Modules of findings at that commit; all others were added since.
+EARLIER = (
     "subject",
     "references",
     "headline",
@@ -59,7 +59,9 @@ class Added:
         queried = _case.Case.of
 
         def of(result, find):
-            added = find.__module__.rpartition(".")[2] not in THEN and find.__module__.startswith("guestlist._findings")
+            added = find.__module__.rpartition(".")[2] not in EARLIER and find.__module__.startswith(
+                "guestlist._findings"
+            )
             added |= find.__module__.startswith("guestlist.risks")
             return self.timed(lambda: queried(result, find), added)()
 
@@ -73,7 +75,7 @@ class Added:
             (input_checks, "repeated_in_population"),
         ):
             setattr(module, name, self.timed(getattr(module, name), True))
-        # Every attack was tried on all stand-in targets; choosing the best on half of them for the other half is new.
+        # Scoring of every attack on all stand-in targets is old; selection on half of them for the other half is new.
         on_all, on_half = self.timed(headline._tried, False), self.timed(headline._tried, True)
         headline._tried = lambda *arguments, **extra: (on_all if "keep" in extra else on_half)(*arguments, **extra)
 
@@ -86,16 +88,16 @@ def main(references: int, repeats: int) -> None:
     # Digits has 1,797 records; those taken twice get a little noise, so that there are no duplicates.
     x = x[rows] + np.r_[np.zeros(len(y)), np.ones(RECORDS - len(y))][:, None] * rng.normal(0, 0.1, (RECORDS, 64))
     y, order = y[rows], rng.permutation(RECORDS)
-    sides = [(x[part], y[part]) for part in np.array_split(order, 2)]
-    model = RandomForestClassifier(50, random_state=0).fit(*sides[0])
+    both_sets = [(x[part], y[part]) for part in np.array_split(order, 2)]
+    model = RandomForestClassifier(50, random_state=0).fit(*both_sets[0])
     with tempfile.TemporaryDirectory() as folder:
-        gl.audit(model, *sides, references=references, folder=folder + "/audit", jobs=1)
+        gl.audit(model, *both_sets, references=references, folder=folder + "/audit", jobs=1)
         added, times = Added(), []
         if hasattr(gl, "FINDINGS"):
             added.watch()
         for _ in range(repeats):
             start, added.seconds = time.process_time(), 0.0
-            gl.audit(model, *sides, references=references, folder=folder + "/audit", jobs=1)
+            gl.audit(model, *both_sets, references=references, folder=folder + "/audit", jobs=1)
             times.append((time.process_time() - start, added.seconds))
     total, added_seconds = min(times)
     print(total, total - added_seconds)

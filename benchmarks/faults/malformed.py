@@ -16,7 +16,7 @@ import pandas as pd
 import polars as pl
 import scipy.sparse
 
-ODD: tuple[Callable[[], Any], ...] = (
+VALUES: tuple[Callable[[], Any], ...] = (
     lambda: None,
     lambda: True,
     lambda: 0,
@@ -98,11 +98,13 @@ CELLS = (
 )
 
 
-def odd(rng: Random) -> Any:
-    return ODD[rng.randrange(len(ODD))]()
+def value(rng: Random) -> Any:
+    """Return an unexpected value."""
+    return VALUES[rng.randrange(len(VALUES))]()
 
 
 def cell(rng: Random) -> Any:
+    """Return an unexpected cell of a table."""
     return CELLS[rng.randrange(len(CELLS))]
 
 
@@ -145,19 +147,19 @@ def _same_type_cell(rng: Random, values):
 
 
 def _typed(rng: Random, values):
-    kind = rng.choice(["f2", "f4", "i1", "u8", "?", "U", "O", "c16", "M8[s]", "S5", "m8[s]"])
+    dtype = rng.choice(["f2", "f4", "i1", "u8", "?", "U", "O", "c16", "M8[s]", "S5", "m8[s]"])
     try:
         with np.errstate(all="ignore"):
-            return np.asarray(values).astype(kind)
+            return np.asarray(values).astype(dtype)
     except (TypeError, ValueError, OverflowError):
         return values
 
 
 def _extended(rng: Random, values):
-    kind = rng.choice(["Int64", "Float64", "boolean", "string", "category", "datetime64[ns]", "Sparse[float]"])
+    dtype = rng.choice(["Int64", "Float64", "boolean", "string", "category", "datetime64[ns]", "Sparse[float]"])
     table = pd.DataFrame(np.asarray(values)) if np.ndim(values) == 2 else pd.Series(np.ravel(np.asarray(values)))
     try:
-        return table.astype(kind)
+        return table.astype(dtype)
     except (TypeError, ValueError, OverflowError):
         return table
 
@@ -180,7 +182,7 @@ def _shaped(rng: Random, values):
         return values
 
 
-def _held(rng: Random, values):
+def _in_container(rng: Random, values):
     array = np.asarray(values)
     two = array.ndim == 2
     forms: list[Callable[[], Any]] = [
@@ -212,8 +214,8 @@ MUTATIONS: tuple[Callable[[Random, Any], Any], ...] = (
     _typed,
     _extended,
     _shaped,
-    _held,
-    lambda rng, values: odd(rng),
+    _in_container,
+    lambda rng, values: value(rng),
 )
 
 
@@ -224,12 +226,12 @@ def content(rng: Random, original: bytes) -> bytes:
         if not changed:
             break
         start, length = rng.randrange(len(changed)), rng.choice([1, 1, 4, 64])
-        way = rng.randrange(4)
-        if way == 0:
+        change = rng.randrange(4)
+        if change == 0:
             changed[start] = rng.randrange(256)
-        elif way == 1:
+        elif change == 1:
             del changed[start : start + length]
-        elif way == 2:
+        elif change == 2:
             changed[start:start] = changed[start : start + length]
         else:
             changed[start:start] = rng.choice(
