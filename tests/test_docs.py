@@ -16,7 +16,7 @@ from types import ModuleType
 import click
 import pytest
 from click.testing import CliRunner
-from docs.error_rates import CSV, all_rows
+from docs.error_rates import CSV, Limit, Row, all_rows
 from docs.pictures import PICTURES, page_of, path_of
 from docs.tables import PAGES as PAGES_WITH_TABLES
 from docs.tables import newcomer_table, updated
@@ -149,6 +149,24 @@ def test_the_story_of_a_model_that_leaks_runs(real_data, tmp_path, monkeypatch):
 def test_the_tables_are_made_from_the_code(name):
     page = (ROOT / name).read_text("utf-8")
     assert updated(page) == page, "run: python -m docs.tables"
+
+
+@pytest.mark.parametrize(
+    ("limit", "measured", "share", "exceeds"),
+    [
+        (Limit("at most", 0.05), 0.04, 0.8, False),
+        (Limit("at least", 0.93), 0.965, 0.5, False),
+        (Limit("at least", 0.95), 0.95, 1.0, False),
+        (Limit("nominal", 0.05), 0.06, 1.2, True),
+        (Limit("within", 0.015), -0.003, 0.2, False),
+        (Limit("at most", 0.0), 0.0, 0.0, False),
+        (Limit("at least", 1.0), 0.99, float("inf"), True),
+    ],
+)
+def test_the_share_of_a_limit_counts_errors(limit, measured, share, exceeds):
+    row = Row("claim", measured, limit, "100 audits")
+    assert row.share == pytest.approx(share)
+    assert row.exceeds == exceeds
 
 
 def test_the_file_of_all_error_rates_is_up_to_date():

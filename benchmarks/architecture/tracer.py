@@ -27,7 +27,7 @@ SOURCE = str(Path(gl.__file__).parent)
 
 
 class Tracer:
-    """Counts calls of functions of guestlist while it is installed as the profiler."""
+    """Profiler that counts calls of functions of guestlist."""
 
     def __init__(self):
         self.calls: Counter[CodeType] = Counter()

@@ -54,7 +54,7 @@ def learned(view: Signals, seed: int = 0) -> np.ndarray:
 
 
 def _statistics(view: View) -> np.ndarray:
-    """(records, statistics), or (stand-ins, records, statistics)."""
+    """Return (records, statistics), or (stand-ins, records, statistics)."""
     inside, outside = view.inside("margin"), view.outside("margin")
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")

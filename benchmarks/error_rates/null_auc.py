@@ -1,4 +1,4 @@
-"""Mean AUC on trees that were not trained on the records: ``python -m benchmarks.error_rates.null_auc``, some minutes.
+"""Mean AUC on trees that were not trained on the records: ``python -m benchmarks.error_rates.null_auc``, a few minutes.
 
 A review measured a mean AUC of .5145 (standard error .0054) over null audits of a single decision tree. If the model was trained
 on neither set, members and non-members are exchangeable. The AUC of every attack is then 0.5 on average, unless the audit treats

@@ -1,4 +1,4 @@
-"""Error rate of "unusual for its training procedure": ``python -m benchmarks.error_rates.prediction_interval``, some minutes.
+"""Error rate of "unusual for its training procedure": ``python -m benchmarks.error_rates.prediction_interval``, a few minutes.
 
 The demo's network is trained on random halves of the handwritten digits. Each of these models is a target that is compared with
 32 others, as in a report. Then the members stay the same and only the seed changes. The report does not compare with such models,

@@ -1,4 +1,4 @@
-"""Audits of models that were not trained on the "members": ``python -m benchmarks.error_rates.training_set``, some ten minutes.
+"""Audits of models that were not trained on the "members": ``python -m benchmarks.error_rates.training_set``, about ten minutes.
 
 Each simulated audit has two targets with the same reference models: one was trained on the members, the other on the
 same number of other records of the population. For both the simulation counts how often the audit doubts that the members

@@ -43,7 +43,7 @@ def models(x, y, k, count, rng):
 
 
 def normal_lira(target, member, loss):
-    """Online LiRA on the loss; the variance is pooled within records below 64 models."""
+    """Return online LiRA on the loss; the variance is pooled within records below 64 models."""
     log_densities = []
     for mask in (member, ~member):
         count = np.maximum(mask.sum(axis=0), 1)
@@ -57,7 +57,7 @@ def normal_lira(target, member, loss):
 
 
 def counted_lira(target, member, loss, k):
-    """LiRA for a loss with k + 1 values: counts, with 0.5 added to each."""
+    """Return LiRA for a loss with k + 1 values, by counts with 0.5 added to each."""
     hit = np.round(loss * k) == np.round(target * k)
     inside, outside = (
         ((hit & mask).sum(axis=0) + 0.5) / (mask.sum(axis=0) + (k + 1) / 2) for mask in (member, ~member)
