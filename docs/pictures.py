@@ -145,22 +145,31 @@ def error_rates() -> str:
     topics = list(rows)
     highest = max(row.share or 0 for part in rows.values() for row in part)
     halves = topics[: len(topics) // 2], topics[len(topics) // 2 :]
-    panels = [_shares({topic: rows[topic] for topic in half}, 0.2 * math.ceil(highest / 0.2)) for half in halves]
+    panels = [
+        _shares({topic: rows[topic] for topic in half}, 0.2 * math.ceil((highest + 0.2) / 0.2)) for half in halves
+    ]
     return picture([[panel] for panel in panels], "Measured error rates as shares of their limits, by topic")
 
 
 def _shares(topics: Mapping[str, Sequence[Row]], top: float) -> Panel:
-    """Return a panel in which the rows of each topic are sorted and placed around its position."""
+    """Return a panel in which the rows of each topic are sorted and placed around its position.
+
+    The largest rate above a limit is labelled in each topic.
+    """
+    notes = []
     points: dict[str, list[tuple[float, float]]] = {"within the limit": [], "above the limit": []}
     for position, rows in enumerate(topics.values()):
         for number, row in enumerate(sorted(rows, key=lambda row: row.share or 0)):
             x = position + 0.8 * ((number + 0.5) / len(rows) - 0.5)
             points["above the limit" if row.exceeds else "within the limit"].append((x, row.share or 0))
+        worst = max(rows, key=lambda row: row.share or 0)
+        if worst.exceeds:
+            notes.append((position, (worst.share or 0) + 0.08, f"{worst.measured} ({worst.limit})"))
     series = [
         Series(name, [x for x, _ in drawn], [y for _, y in drawn], style="points") for name, drawn in points.items()
     ]
     series.append(Series("limit", [-0.5, len(topics) - 0.5], [1.0, 1.0], style="curve"))
-    return Panel("", series, Axes(names=list(topics), y=(0, top), y_label="share of the limit"))
+    return Panel("", series, Axes(names=list(topics), y=(0, top), y_label="share of the limit"), notes)
 
 
 PICTURES: dict[str, Callable[[], str]] = {

@@ -87,7 +87,7 @@ def test_a_few_ties_hardly_widen_an_interval():
 @pytest.mark.slow
 def test_predictive_values_cover_under_ties():
     rows = ties.predictive_values(60, ((200, 200),))
-    assert {"table, 0.02 wrong", "half a table", "10 levels"} <= {row["world"] for row in rows}
+    assert {"table, 0.02 wrong", "half of a table", "10 levels"} <= {row["scores"] for row in rows}
     for row in rows:
         assert row["covered"] >= 0.93 - 4 * np.sqrt(0.93 * 0.07 / 60), row
 
