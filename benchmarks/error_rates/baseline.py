@@ -347,7 +347,7 @@ def _weighted_result(
 
 
 def correlated_weighted_result(each: int, columns: int, seed: list[int], leak: float = LEAK) -> WeightedResult:
-    """Simulate one audit with an attack owner score follows the product of the correlated columns as well as the leak."""
+    """Simulate one audit with an attack whose score follows the product of the correlated columns as well as the leak."""
     rng = np.random.default_rng(seed)
     sample = correlated(each, columns, rng)
     a, b, rho = sample.x[:, 0], sample.x[:, 1], CORRELATION

@@ -18,7 +18,7 @@ FULL = 32
 QUICK = 8
 # A typical split: the AUC of its network is near the middle of the prediction interval for networks trained on other
 # halves. With seed 0 it is near the lower end, and the first report of a new user might explain a rare event
-# (benchmarks/honesty/typical.py trains both).
+# (benchmarks/error_rates/prediction_interval.py trains both).
 SPLIT_SEED = 5
 
 

@@ -40,7 +40,7 @@ class SameRecipe:
     The rank of the target among them is too coarse to flag it as unusual: one model in 33 is the first of 33.
     ``prediction_interval`` is finer. It compares with models of different members *and* different seeds. Models with
     the target's members and other seeds are not among them, so it does not predict the effect of training again on the
-    same members (``benchmarks/honesty/typical.py``).
+    same members (``benchmarks/error_rates/prediction_interval.py``).
 
     ``auc`` is the mean over models, with the interval for a fresh model on fresh records; ``share_larger`` is the share
     of them with a larger AUC than the target's, ties counting 0.5. ``attacks`` are the attacks that were run, one for

@@ -9,7 +9,7 @@ given threshold, which Clopper and Pearson bound. The interval combines the two 
 2008): a threshold whose z-score is ``a`` is paired with the Clopper-Pearson limit at the z-score ``b``, where
 a² + b² = z², and the interval is the hull over all such pairs. Written this way it also holds for tied scores,
 where adding up two distances by squares covers far less. Simulations show a coverage of 94 to 100% at a
-nominal 95% (``benchmarks/honesty/rates.py``). A plain Clopper-Pearson interval at the threshold estimated from
+nominal 95% (``benchmarks/error_rates/low_fpr.py``). A plain Clopper-Pearson interval at the threshold estimated from
 the same records covers less than 80%.
 
 Where persons have several records, bounds for clusters (``persons.py``) replace binomial ones, both for the
