@@ -31,6 +31,6 @@ for row in range(400):
     rows.append(f'"{row + 1}","{"yes" if outcome else "no"}",{str(in_train).upper()},{answer:.15g}')
 Path("predictions.csv").write_text("\n".join(rows) + "\n", "utf-8")
 
-predictions = gl.read_predictions("predictions.csv", label="truth", member="in_train", answer="prob_yes")
+predictions = gl.read_predictions("predictions.csv", label="truth", member="in_train", probability="prob_yes")
 results = gl.audit_predictions(predictions)
 print(results.summary())

@@ -6,7 +6,7 @@ from tests import messages
 from tests.prose import IDIOLECT
 
 QUESTION = re.compile(r"\?(?=\s|$)")
-OLD_ADVICE = re.compile(r"\b(Give|Mend|Leave(?!-one-out)|Say|Take)\b")
+OLD_ADVICE = re.compile(r"\b(Give|Mend|Leave(?!-one-out)|OutputTransform|Take)\b")
 
 
 def test_the_snapshot_of_messages_is_up_to_date():

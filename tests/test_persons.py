@@ -143,8 +143,8 @@ def test_the_order_of_the_records_has_no_effect():
         f"nonmembers:{n}" for n in range(200)
     ]
     p = model.predict_proba(x)
-    answers = gl.Predictions(p, y, np.arange(400) < 200)
-    results = gl.audit_predictions(answers, attacks=[by_order])
+    outputs = gl.Predictions(p, y, np.arange(400) < 200)
+    results = gl.audit_predictions(outputs, attacks=[by_order])
     assert results.attack("by_order").auc.low < 0.5 < results.attack("by_order").auc.high
     assert results.records["member"].tolist() == [True] * 200 + [False] * 200
     np.testing.assert_array_equal(results.records["p_y"], p[np.arange(400), y])

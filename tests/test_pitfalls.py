@@ -111,7 +111,7 @@ def test_a_lambda_in_a_pipeline_has_a_recipe(blobs):
 @pytest.mark.slow
 def test_the_signals_of_another_model_are_refused_without_its_full_outputs(tree, blobs, tmp_path):
     gl.audit(tree, *blobs, references=1, jobs=1, folder=tmp_path / "a")
-    (tmp_path / "a" / "answers.npz").unlink()
+    (tmp_path / "a" / "outputs.npz").unlink()
     other = RandomForestClassifier(10, random_state=9).fit(*blobs[0])
     with pytest.raises(FolderError, match="different fitted model"):
         gl.audit(other, *blobs, references=1, jobs=1, folder=tmp_path / "a")

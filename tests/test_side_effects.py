@@ -188,7 +188,7 @@ def test_a_game_and_a_defence_keep_the_records(tmp_path):
         members, others = (x[:60], y[:60]), (x[60:120], y[60:120])
         small = gl.defences.Fit(epochs=1)
         guard = gl.defences.MemGuard(held_out, classifier=small, hidden=(4,), steps=2)
-        target = gl.models.answering(power(writes).fit(members[0].copy(), members[1]), guard, members=members)
+        target = gl.models.with_output_defence(power(writes).fit(members[0].copy(), members[1]), guard, members=members)
         gl.audit(target, members, others, references=2, jobs=1, folder=tmp_path / f"guard-{writes}", baseline=False)
         assert np.array_equal(x, X)
         assert np.array_equal(held_out.x, X[120:])

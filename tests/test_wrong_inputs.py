@@ -176,8 +176,8 @@ def test_edited_results_are_refused(tmp_path):
     with pytest.raises(ValueError, match="Expected 5 quantiles of 3 members, found 2"):
         RiskQuantiles("mu", {}, 3, (0.1, 0.2))
     member = np.arange(40) < 20
-    answers = np.random.default_rng(0).dirichlet((1, 1), 40)
-    results = gl.audit_predictions(gl.Predictions(answers, np.arange(40) % 2, member), attacks=["loss"], baseline=False)
+    outputs = np.random.default_rng(0).dirichlet((1, 1), 40)
+    results = gl.audit_predictions(gl.Predictions(outputs, np.arange(40) % 2, member), attacks=["loss"], baseline=False)
     other = replace(results, headline=replace(results.headline, name=""))
     with pytest.raises(InputError, match="'b' has no scores of its headline attack ''"):
         gl.compare({"a": results, "b": other})

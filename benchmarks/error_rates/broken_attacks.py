@@ -271,7 +271,7 @@ def distance_to_in_references(signals):
 BROKEN_ATTACKS = {
     rank_by_order: "order of the records",
     rank_of_margins_by_order: "order of the records, with ties",
-    small_multiple_of_position: "where nothing leaks, with answers that tie",
+    small_multiple_of_position: "where nothing leaks, with outputs that tie",
     position_in_a_population: "where nothing leaks, with a population",
     label_bonus: "where nothing leaks, with labels that shift",
     inverted_for_more_than_two_classes: "Check the sign of the score",
@@ -281,7 +281,7 @@ BROKEN_ATTACKS = {
     only_in_count_below_forty: "how many references trained on a record",
     in_count_of_few: "with 15 references",
     position_where_saturated: "order of the records, with ties, saturated",
-    inverted_where_saturated: "among easy records, with saturated answers",
+    inverted_where_saturated: "among easy records, with saturated outputs",
     in_count_where_saturated: "how many references trained on a record",
     two_sided_offline_lira: "flags only large margins",
     two_sided_offline_lira_per_record: "flags only large margins",

@@ -86,7 +86,7 @@ def forest_simulations(records: int, models: int, repeats: int, truth: int) -> l
     from sklearn.ensemble import RandomForestClassifier
 
     from guestlist.models import signals_of_probabilities
-    from guestlist.models.scales import smallest_answer
+    from guestlist.models.scales import zero_replacement
 
     rng = np.random.default_rng(0)
     x = rng.normal(size=(records, 6))
@@ -96,7 +96,7 @@ def forest_simulations(records: int, models: int, repeats: int, truth: int) -> l
     for k, trained in enumerate(member):
         forest = RandomForestClassifier(10, random_state=k).fit(x[trained], y[trained])
         outputs.append(forest.predict_proba(x))
-    floor = smallest_answer(np.concatenate(outputs))
+    floor = zero_replacement(np.concatenate(outputs))
     margin = np.stack([signals_of_probabilities(p, y, floor)["margin"] for p in outputs])
     inside, outside = (moments(margin[:truth], member[:truth] == status) for status in (True, False))
     mu = (inside.mean - outside.mean) / np.sqrt((inside.variance + outside.variance) / 2)

@@ -105,14 +105,14 @@ def _some_wrong(rng: Random, right: dict[str, Any], arrays: tuple[str, ...], oth
 def _predictions(rng: Random) -> dict[str, Any]:
     x, y = records()
     right = {
-        "answers": outputs(x),
+        "outputs": outputs(x),
         "labels": y,
         "member": np.arange(RECORDS) < RECORDS // 2,
         "ids": np.array([f"r{i}" for i in range(RECORDS)]) if rng.random() < 0.3 else None,
         "persons": np.array([f"p{i // 2}" for i in range(RECORDS)]) if rng.random() < 0.3 else None,
         "classes": np.array(["no", "yes"]) if rng.random() < 0.3 else None,
     }
-    arrays = ("answers", "labels", "member", "ids", "persons", "classes")
+    arrays = ("outputs", "labels", "member", "ids", "persons", "classes")
     return _some_wrong(rng, right, arrays, ("scale", "groups", "features", "labelled", "classes"))
 
 

@@ -37,7 +37,7 @@ def audit(folder: Path, jobs: int = 1) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(80, 3)), rng.integers(2, size=80)
     model = DecisionTreeClassifier(max_features=1, random_state=0).fit(x[:40], y[:40])
-    evidence = [gl.evidence.Perturbed(2), gl.evidence.LeftOut(records=2, models=2), gl.evidence.FullAnswers()]
+    evidence = [gl.evidence.Perturbed(2), gl.evidence.LeftOut(records=2, models=2), gl.evidence.FullOutputs()]
     both_sets = (x[:40], y[:40]), (x[40:], y[40:])
     gl.audit(model, *both_sets, references=4, attacks=["loss", "lira"], evidence=evidence, folder=folder, jobs=jobs)
 

@@ -170,7 +170,7 @@ class Setting:
         scale: type of the outputs, such as ``logits``.
         seed, rate: seed and inclusion rate of the reference models' training sets.
         fingerprints: digests of the inputs that determine the numbers.
-        answers: (records, classes) outputs of the target; with more than two classes (records, 1), the largest output.
+        outputs: (records, classes) outputs of the target; with more than two classes (records, 1), the largest output.
         predictions: whether the audit has only predictions: no model, and no features.
         until: requested interval width, if reference models were trained until it was reached.
         spent: outcome of a budget of minutes, if the audit had one.
@@ -189,7 +189,7 @@ class Setting:
     seed: int = 0
     rate: float = 0.5
     fingerprints: Mapping[str, str] = field(default_factory=dict)
-    answers: np.ndarray | None = None
+    outputs: np.ndarray | None = None
     predictions: bool = False
     until: "UntilWidth | None" = None
     spent: "TimeSpent | None" = None

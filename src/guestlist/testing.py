@@ -22,18 +22,18 @@ from guestlist._audit import audit
 from guestlist._audit.evaluate import evaluate
 from guestlist._case import Case, Check, Setting, Truth, score
 from guestlist._findings import Results, stand_in_targets
-from guestlist._views import Evidence, FullAnswersView, Rotation, Signals
+from guestlist._views import Evidence, FullOutputsView, Rotation, Signals
 from guestlist.attacks import ATTACKS
 from guestlist.metrics import Estimate
 from guestlist.selfcheck.simulations import (
     DESIGNS,
-    answers_of_margin,
     bernoulli,
     complementary_pairs,
     exactly_half,
     gaussian_simulation,
     memorising_simulation,
     noise_simulation,
+    outputs_of_margin,
     signals_of_margin,
     unbalanced_references,
 )
@@ -45,7 +45,6 @@ __all__ = [
     "Evidence",
     "Rotation",
     "Signals",
-    "answers_of_margin",
     "auc_by_pairs",
     "awkward_simulation",
     "bernoulli",
@@ -58,6 +57,7 @@ __all__ = [
     "leaking_case",
     "memorising_simulation",
     "noise_simulation",
+    "outputs_of_margin",
     "signals_of_margin",
     "small_audit",
     "small_model",
@@ -110,7 +110,7 @@ def awkward_simulation(*, records: int = 60, models: int = 9, seed: int = 0, des
     values = signals_of_margin(margin)
     missing = np.less(rng.random(margin.shape), 0.05)
     values = {name: np.where(missing, np.nan, matrix) for name, matrix in values.items()}
-    log_p = np.where(missing[..., None], np.nan, answers_of_margin(margin, simulation.labels))
+    log_p = np.where(missing[..., None], np.nan, outputs_of_margin(margin, simulation.labels))
     member = simulation.member.copy()
     if simulation.together is None:
         member[:, 5], member[:, 6] = True, False
@@ -123,10 +123,10 @@ def awkward_simulation(*, records: int = 60, models: int = 9, seed: int = 0, des
         white_box = replace(
             white_box, features=values["margin"][model][:, None], member=member[model] & white_box.known
         )
-        full_answers = plain.with_part("full_answers", FullAnswersView(log_p[others], member[others]))
-        return full_answers.with_part("white_box", white_box)
+        full_outputs = plain.with_part("full_outputs", FullOutputsView(log_p[others], member[others]))
+        return full_outputs.with_part("white_box", white_box)
 
-    return replace(simulation, values=values, member=member, evidence=evidence, answers=lambda model: log_p[model])
+    return replace(simulation, values=values, member=member, evidence=evidence, outputs=lambda model: log_p[model])
 
 
 def case_of(simulation: Rotation, names: Sequence[str] = DEFAULT_ATTACKS, population: int = 0, **changes) -> Case:

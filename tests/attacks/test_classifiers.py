@@ -6,7 +6,7 @@ import pytest
 from sklearn.neural_network import MLPClassifier
 
 import guestlist as gl
-from guestlist._views import Evidence, FullAnswersView, Signals
+from guestlist._views import Evidence, FullOutputsView, Signals
 from guestlist.attacks import ATTACKS, balanced, hashes, learn, sorted_features
 from guestlist.attacks.classifiers import LARGEST_LOG_ODDS, class_log_odds, labelled_features
 from guestlist.metrics import auc
@@ -78,10 +78,10 @@ def _three_classes(rare: int) -> tuple[Signals, np.ndarray]:
     member = rng.random((9, len(labels))) < 0.5
     logits = rng.normal(size=(9, len(labels), 3)) + 3 * member[..., None] * np.eye(3)[labels]
     log_p = logits - np.logaddexp.reduce(logits, axis=2, keepdims=True)
-    answers = log_p.astype(np.float32)
-    evidence = Evidence({"full_answers": FullAnswersView(answers[1:], member[1:])})
+    outputs = log_p.astype(np.float32)
+    evidence = Evidence({"full_outputs": FullOutputsView(outputs[1:], member[1:])})
     loss = -log_p[:, np.arange(len(labels)), labels]
-    return Signals({"loss": loss}, member[1:], labels, evidence, answers=answers[0]), member[0]
+    return Signals({"loss": loss}, member[1:], labels, evidence, outputs=outputs[0]), member[0]
 
 
 @pytest.mark.slow
@@ -97,9 +97,9 @@ def test_a_class_with_few_records_is_scored_too(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_references_of_only_one_class_are_not_used(name):
     signals, _ = _three_classes(rare=6)
-    answers = signals.evidence.need("full_answers")
-    everyone = FullAnswersView(answers.log_p, np.ones_like(answers.member))
-    taught = replace(signals, reference_member=everyone.member, evidence=Evidence({"full_answers": everyone}))
+    outputs = signals.evidence.need("full_outputs")
+    everyone = FullOutputsView(outputs.log_p, np.ones_like(outputs.member))
+    taught = replace(signals, reference_member=everyone.member, evidence=Evidence({"full_outputs": everyone}))
     assert np.isnan(ATTACKS[name].score(taught)).all()
 
 
@@ -108,7 +108,7 @@ def test_an_overfitted_network_leaks(blobs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = MLPClassifier((64,), max_iter=200, learning_rate_init=0.01, random_state=0).fit(*blobs[0])
-    results = gl.audit(model, *blobs, references=8, jobs=1, baseline=False, evidence=[gl.evidence.FullAnswers()])
+    results = gl.audit(model, *blobs, references=8, jobs=1, baseline=False, evidence=[gl.evidence.FullOutputs()])
     for name in NAMES:  # by default, since their evidence is there
         assert results.attack(name).auc.low > 0.55
         assert results.attack(name).balanced_accuracy.low > 0.5

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from guestlist._kernels import aucs
-from guestlist._views import Evidence, FullAnswersView
+from guestlist._views import Evidence, FullOutputsView
 from guestlist.attacks import ATTACKS, score_every_target
 from guestlist.errors import NotCollectedError
 from guestlist.evidence import EVIDENCE, missing_evidence
@@ -14,11 +14,11 @@ from guestlist.metrics import auc
 from guestlist.selfcheck.contract import should_be_scored
 from guestlist.testing import (
     DESIGNS,
-    answers_of_margin,
     awkward_simulation,
     exactly_half,
     gaussian_simulation,
     noise_simulation,
+    outputs_of_margin,
     target_of,
 )
 
@@ -198,8 +198,8 @@ def test_models_that_all_agree_give_scores_without_nan(name):
     """A deterministic trainer, or a saturated softmax: no variance anywhere."""
     simulation = gaussian_simulation(0.0, records=50, models=9)
     values = {key: np.tile(matrix[:1], (9, 1)) for key, matrix in simulation.values.items()}
-    answers = FullAnswersView(answers_of_margin(values["margin"][1:], simulation.labels), simulation.member[1:])
-    evidence = simulation.evidence(0).with_part("full_answers", answers)
+    outputs = FullOutputsView(outputs_of_margin(values["margin"][1:], simulation.labels), simulation.member[1:])
+    evidence = simulation.evidence(0).with_part("full_outputs", outputs)
     signals = replace(simulation.facing(0), values=values, evidence=evidence)
     sides = (
         should_be_scored(ATTACKS[name], signals)

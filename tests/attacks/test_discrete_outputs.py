@@ -9,7 +9,7 @@ from guestlist._views import Signals
 from guestlist.attacks import ATTACKS
 from guestlist.metrics import auc, tpr_at_fpr
 from guestlist.models import signals_of_probabilities
-from guestlist.models.scales import smallest_answer
+from guestlist.models.scales import zero_replacement
 
 
 @pytest.mark.slow
@@ -24,6 +24,6 @@ def test_half_a_step_for_zero_makes_lira_work_on_a_forest():
         values = np.stack([signals_of_probabilities(p, y, smallest)["margin"] for p in probabilities])
         return ATTACKS["lira_pooled"].score(Signals({"margin": values}, member[1:], y))
 
-    literal, careful = scores(1e-30), scores(smallest_answer(probabilities[0]))
+    literal, careful = scores(1e-30), scores(zero_replacement(probabilities[0]))
     assert auc(careful, member[0]).low > auc(literal, member[0]).high
     assert tpr_at_fpr(careful, member[0], 0.01).value > 3 * tpr_at_fpr(literal, member[0], 0.01).value

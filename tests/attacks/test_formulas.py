@@ -195,9 +195,9 @@ def test_a_probability_of_0_counts_as_half_a_step_in_ratios_too(name):
     """Two small forests often both output 0; with the smallest float instead, such records would outrank all others."""
     rng = np.random.default_rng(0)
     steps, labels = rng.integers(0, 11, (400, 3)) / 10, np.zeros(400, int)
-    answers = np.stack([np.stack([p, 1 - p], axis=1) for p in steps.T])  # ten trees each
-    scale = Probabilities().resolved(answers[0], labels)
-    signals = [scale.signals(answer, labels) for answer in answers]
+    outputs = np.stack([np.stack([p, 1 - p], axis=1) for p in steps.T])  # ten trees each
+    scale = Probabilities().resolved(outputs[0], labels)
+    signals = [scale.signals(answer, labels) for answer in outputs]
     values = {signal: np.stack([of_model[signal] for of_model in signals]) for signal in signals[0]}
     scores = ATTACKS[name].score(Signals(values, np.array([[True], [False]]) ^ (np.arange(400) % 2 == 0), labels))
     both = (steps[:, 1:] == 0).all(axis=1)
@@ -211,9 +211,9 @@ def test_a_target_s_probability_of_0_has_the_ratio_0_of_the_formula(name):
     """Stepped outputs, as small forests have: scores order records as the plain ratio of probabilities does."""
     rng = np.random.default_rng(1)
     steps, labels = rng.integers(0, 6, (400, 9)) / 5, np.zeros(400, int)
-    answers = np.stack([np.stack([p, 1 - p], axis=1) for p in steps.T])
-    scale = Probabilities().resolved(answers[0], labels)
-    signals = [scale.signals(answer, labels) for answer in answers]
+    outputs = np.stack([np.stack([p, 1 - p], axis=1) for p in steps.T])
+    scale = Probabilities().resolved(outputs[0], labels)
+    signals = [scale.signals(answer, labels) for answer in outputs]
     values = {signal: np.stack([of_model[signal] for of_model in signals]) for signal in signals[0]}
     view = Signals(values, np.arange(8)[:, None] % 2 == (np.arange(400) % 2), labels)
     inside, outside = view.inside("p_y").mean, view.outside("p_y").mean

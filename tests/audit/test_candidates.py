@@ -67,9 +67,9 @@ def test_a_function_is_unchanged_and_output_defences_train_nothing(blobs):
     }
     assert {AGAIN, "removal share=0.05", "label_only"} <= names
     assert not any("regularised" in name for name in names)
-    answers = [candidate.name for candidate in plan(gl.models.answering(model, gl.defences.Rounded(1)))]
-    assert AGAIN not in answers
-    assert "label_only" in answers
+    outputs = [candidate.name for candidate in plan(gl.models.with_output_defence(model, gl.defences.Rounded(1)))]
+    assert AGAIN not in outputs
+    assert "label_only" in outputs
 
 
 class TestTorch:

@@ -19,8 +19,8 @@ SAID = {"title": "Loans, third release", "owner": "Risk", "dataset": "loans.csv"
 @pytest.fixture
 def predictions():
     rng = np.random.default_rng(0)
-    answers = rng.dirichlet((1, 1), 60)
-    return gl.Predictions(answers, rng.integers(0, 2, 60), np.arange(60) < 30)
+    outputs = rng.dirichlet((1, 1), 60)
+    return gl.Predictions(outputs, rng.integers(0, 2, 60), np.arange(60) < 30)
 
 
 @pytest.mark.slow
@@ -75,7 +75,7 @@ def test_an_empty_text_clears_a_line(predictions, tmp_path):
 @pytest.mark.slow
 def test_the_command_takes_it_for_predictions(predictions, tmp_path):
     file, out = tmp_path / "said.npz", tmp_path / "out"
-    np.savez(file, probabilities=predictions.answers, labels=predictions.labels, member=predictions.member)
+    np.savez(file, probabilities=predictions.outputs, labels=predictions.labels, member=predictions.member)
     options = [part for name, words in SAID.items() for part in (f"--{name}", words)]
     result = CliRunner().invoke(
         main, ["audit", "--predictions", str(file), "--out", str(out), "--no-baseline", *options]

@@ -67,7 +67,7 @@ def tried(model, blobs, tmp_path_factory):
 
 def bits(folder, name=""):
     """Path to bytes of collected files and results, without checksums and durations."""
-    parts = {"signals", "answers.npz", "split.npz", "results.json", "defence.json", "defended.json"}
+    parts = {"signals", "outputs.npz", "split.npz", "results.json", "defence.json", "defended.json"}
     paths = (path for path in sorted((folder / name).rglob("*")) if path.is_file())
     return {str(p.relative_to(folder / name)): _bytes(p) for p in paths if parts & {p.name, p.parent.name}}
 
@@ -83,7 +83,7 @@ def _bytes(path):
 def test_the_present_value_and_no_removal_are_identical_to_plain(tried):
     folder, comparison, _, _ = tried
     for name in ("present", "none"):
-        for kind in ("signals", "answers.npz", "split.npz"):
+        for kind in ("signals", "outputs.npz", "split.npz"):
             first, other = (
                 {p: b for p, b in bits(folder, part).items() if kind in p} for part in (name, "trained_again")
             )

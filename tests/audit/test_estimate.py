@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from guestlist._audit.estimate import evaluation_seconds
-from guestlist.evidence import Distilled, FullAnswers, LeftOut, Perturbed, Quantiles
+from guestlist.evidence import Distilled, FullOutputs, LeftOut, Perturbed, Quantiles
 
 LOAD = Path(__file__).parents[2] / "benchmarks" / "load" / "results.json"
 
@@ -28,11 +28,11 @@ def test_models_share_the_jobs(linear, blobs):
 
 
 def test_evidence_is_counted_in_trainings_and_queries(linear, blobs):
-    plans = [Distilled(models=3), LeftOut(records=2, models=5), FullAnswers(), Perturbed(10), Quantiles(level=0.5)]
+    plans = [Distilled(models=3), LeftOut(records=2, models=5), FullOutputs(), Perturbed(10), Quantiles(level=0.5)]
     estimated = gl.estimate(linear, *blobs, references=4, evidence=plans, jobs=1, seconds_per_model=10)
     assert estimated.evidence["distilled"] == 30
     assert estimated.evidence["left_out"] == 2 * 2 * 5 * 10  # two members and two non-members
-    assert estimated.evidence["full_answers"] == 0  # its reference models are trained anyway
+    assert estimated.evidence["full_outputs"] == 0  # its reference models are trained anyway
     assert estimated.evidence["perturbed"] == pytest.approx(10 * estimated.queries)
     assert "leverage" in estimated.evidence  # collected by default
 
@@ -110,8 +110,8 @@ def test_evidence_that_was_partly_collected_counts_with_the_missing_part(linear,
     larger = gl.estimate(linear, *blobs, evidence=[Distilled(models=5), LeftOut(records=2, models=3)], **options)
     assert larger.evidence["distilled"] == 30
     assert larger.evidence["left_out"] == (3 + 3 * 1) * 10  # one record lacks three models, three records lack one
-    full = gl.estimate(linear, *blobs, evidence=[FullAnswers()], **options)
-    assert full.evidence["full_answers"] == 20  # both references are trained again
+    full = gl.estimate(linear, *blobs, evidence=[FullOutputs()], **options)
+    assert full.evidence["full_outputs"] == 20  # both references are trained again
     with pytest.raises(gl.errors.FolderError, match="collected with records='auto'"):
         gl.estimate(linear, *blobs, evidence=[Distilled(records="pool")], **options)
     # A budget of minutes completes the evidence too, before it trains more reference models.

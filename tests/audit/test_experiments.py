@@ -182,15 +182,15 @@ def test_shadow_models_train_an_attack():
     target = np.arange(400) < 100
     outside = np.arange(400) >= 200
 
-    def answers(rows, _=0):
+    def outputs(rows, _=0):
         p = np.where(rows, 0.95, 0.6) + np.random.default_rng(rows.sum()).uniform(-0.02, 0.02, len(rows))
         return np.log(np.where(labels[:, None] == np.arange(2), p[:, None], 1 - p[:, None]))
 
-    shadows = train_shadows(answers, labels, outside, 2, np.random.default_rng(0))
-    calls = shadow_predictions(shadows, labels, answers(target))
+    shadows = train_shadows(outputs, labels, outside, 2, np.random.default_rng(0))
+    calls = shadow_predictions(shadows, labels, outputs(target))
     assert (calls[:200] == target[:200]).mean() > 0.95
     assert shadows.average_loss == pytest.approx(-np.log(0.95), abs=0.01)  # that of a record left out is larger
-    assert train_shadows(answers, labels, np.arange(400) < 50, 2, np.random.default_rng(0)) is None
+    assert train_shadows(outputs, labels, np.arange(400) < 50, 2, np.random.default_rng(0)) is None
     some = unused_records([labels == 0, labels == 1], target, 30, np.random.default_rng(0))
     assert not (some & target).any()
     assert [(some & (labels == label)).sum() for label in (0, 1)] == [30, 30]

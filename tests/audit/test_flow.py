@@ -234,7 +234,7 @@ def test_the_target_is_queried_once_and_the_pool_is_read_once(references, blobs,
 
     monkeypatch.setattr(type(model), "predict_proba", counting)
     gl.audit(
-        model, *blobs, references=references, evidence=[gl.evidence.FullAnswers()], folder=tmp_path, engine=gl.Here()
+        model, *blobs, references=references, evidence=[gl.evidence.FullOutputs()], folder=tmp_path, engine=gl.Here()
     )
     assert queried.count(len(blobs[0][1]) + len(blobs[1][1])) == 1
     assert len([table for table in read if {"id", "class"} <= set(table)]) == 1
@@ -278,7 +278,7 @@ def test_detection_limits_follow_from_the_records_with_a_score(tree, blobs):
 @pytest.mark.slow
 def test_a_user_defined_attack_may_read_full_outputs_population_and_leaves(tree, blobs):
     def top(view):
-        return view.answers[np.arange(len(view.labels)), view.labels].astype(float)
+        return view.outputs[np.arange(len(view.labels)), view.labels].astype(float)
 
     def beyond(view):
         return view.target("margin") - view.target("margin")[view.population].mean()

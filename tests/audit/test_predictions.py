@@ -13,7 +13,7 @@ from guestlist.risks import members_by_risk
 
 
 @pytest.fixture
-def answers():
+def outputs():
     """300 records, 3 classes, members answered more surely; labels are positions."""
     rng = np.random.default_rng(0)
     labels, member = rng.integers(3, size=300), rng.random(300) < 0.5
@@ -34,9 +34,9 @@ def test_published_predictions_give_the_published_table(defended, real_data):
     }[defended]
 
     def part(name):
-        answers = published[f"{name}_{'defended_' if defended else ''}probs"].astype(np.float64)
+        outputs = published[f"{name}_{'defended_' if defended else ''}probs"].astype(np.float64)
         return gl.Predictions(
-            answers, published[f"{name}_labels"].astype(int), published[f"{name}_member"].astype(bool)
+            outputs, published[f"{name}_labels"].astype(int), published[f"{name}_member"].astype(bool)
         )
 
     results = gl.audit_predictions(part("target"), shadow=part("shadow"))
@@ -47,8 +47,8 @@ def test_published_predictions_give_the_published_table(defended, real_data):
 
 
 @pytest.mark.slow
-def test_every_file_format_gives_the_same_numbers(answers, tmp_path):
-    arrays, logits = answers
+def test_every_file_format_gives_the_same_numbers(outputs, tmp_path):
+    arrays, logits = outputs
     table = pd.DataFrame(arrays["probabilities"], columns=["p_0", "p_1", "p_2"])
     table = table.assign(label=arrays["labels"], member=arrays["member"])
     np.savez(tmp_path / "a.npz", **arrays)
@@ -64,16 +64,16 @@ def test_every_file_format_gives_the_same_numbers(answers, tmp_path):
 
 
 @pytest.mark.slow
-def test_without_a_shadow_only_bare_scores_run(answers):
-    results = gl.audit_predictions(gl.Predictions(*_fields(answers)))
+def test_without_a_shadow_only_bare_scores_run(outputs):
+    results = gl.audit_predictions(gl.Predictions(*_fields(outputs)))
     assert {f.name for f in results.outcomes} == {"loss", "correctness", "confidence", "entropy", "mentr"}
     assert results.references is None
     assert results.attack("mentr").balanced_accuracy is None
 
 
 @pytest.mark.slow
-def test_a_shadow_model_fits_thresholds_on_its_own_records(answers):
-    target, shadow = gl.Predictions(*_fields(answers)), gl.Predictions(*_fields(answers))
+def test_a_shadow_model_fits_thresholds_on_its_own_records(outputs):
+    target, shadow = gl.Predictions(*_fields(outputs)), gl.Predictions(*_fields(outputs))
     results = gl.audit_predictions(target, shadow=shadow)
     assert results.attack("class_mentr").balanced_accuracy.value > 0.55
     assert len(results.records) == 300
@@ -81,12 +81,12 @@ def test_a_shadow_model_fits_thresholds_on_its_own_records(answers):
 
 
 @pytest.mark.slow
-def test_a_shadow_model_trains_networks_on_full_outputs(answers, tmp_path):
+def test_a_shadow_model_trains_networks_on_full_outputs(outputs, tmp_path):
     """Each record is scored by the network that is trained on the shadow model's outputs, written out here."""
-    target, shadow = gl.Predictions(*_fields(answers)), _other(seed=1)
+    target, shadow = gl.Predictions(*_fields(outputs)), _other(seed=1)
     results = gl.audit_predictions(target, shadow=shadow, folder=tmp_path / "a")
     assert {"nn_shokri", "nn_nasr"} <= {outcome.name for outcome in results.outcomes}
-    log_p, target_log_p = (np.log(part.answers).astype(np.float32) for part in (shadow, target))
+    log_p, target_log_p = (np.log(part.outputs).astype(np.float32) for part in (shadow, target))
     taken = balanced(shadow.member, hashes(log_p, shadow.labels), ROWS)
     network = learn(labelled_features(log_p, shadow.labels)[taken], shadow.member[taken])
     expected = network(labelled_features(target_log_p, target.labels))
@@ -107,8 +107,8 @@ def test_networks_find_what_the_true_class_does_not_tell():
     assert results.attack("nn_nasr").auc.value > 0.9
 
 
-def test_networks_need_a_shadow_and_classes(answers):
-    target = gl.Predictions(*_fields(answers))
+def test_networks_need_a_shadow_and_classes(outputs):
+    target = gl.Predictions(*_fields(outputs))
     with pytest.raises(InputError, match=r"nn_nasr .*shadow= \(--shadow\)"):
         gl.audit_predictions(target, attacks=["loss", "nn_nasr"])
     values = gl.Predictions(np.arange(6.0), np.arange(6.0), np.arange(6) < 3, scale="values")
@@ -118,13 +118,13 @@ def test_networks_need_a_shadow_and_classes(answers):
 
 
 @pytest.mark.slow
-def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
-    predictions = gl.Predictions(*_fields(answers))
+def test_other_predictions_are_refused_by_the_folder(outputs, tmp_path):
+    predictions = gl.Predictions(*_fields(outputs))
     gl.audit_predictions(predictions, folder=tmp_path / "a")
     before = (tmp_path / "a" / "results.json").read_bytes()
     gl.audit_predictions(predictions, folder=tmp_path / "a")
     assert (tmp_path / "a" / "results.json").read_bytes() == before
-    other = gl.Predictions(predictions.answers[::-1].copy(), predictions.labels, predictions.member)
+    other = gl.Predictions(predictions.outputs[::-1].copy(), predictions.labels, predictions.member)
     with pytest.raises(FolderError, match="different records"):
         gl.audit_predictions(other, folder=tmp_path / "a")
 
@@ -144,14 +144,14 @@ def test_other_predictions_are_refused_by_the_folder(answers, tmp_path):
         ({"ids": np.array(["a", "b"])}, "'ids' must have 300 values"),
     ],
 )
-def test_wrong_files_report_the_contents(answers, change, message, tmp_path):
-    arrays = {name: value for name, value in {**answers[0], **change}.items() if value is not None}
+def test_wrong_files_report_the_contents(outputs, change, message, tmp_path):
+    arrays = {name: value for name, value in {**outputs[0], **change}.items() if value is not None}
     np.savez(tmp_path / "wrong.npz", **arrays)
     with pytest.raises(InputError, match=message):
         read_predictions(tmp_path / "wrong.npz")
 
 
-def test_wrong_tables_report_the_contents(answers, tmp_path):
+def test_wrong_tables_report_the_contents(outputs, tmp_path):
     pd.DataFrame({"label": [0], "p_0": [1.0], "p_1": [0.0]}).to_csv(tmp_path / "a.csv", index=False)
     with pytest.raises(InputError, match="has no column 'member'"):
         read_predictions(tmp_path / "a.csv")
@@ -164,7 +164,7 @@ def test_wrong_tables_report_the_contents(answers, tmp_path):
     grouped = pd.DataFrame({"label": [0, 1], "member": [0, 1], "p_0": [1.0, 0], "p_1": [0.0, 1], "p_grp": ["a", "b"]})
     grouped.to_csv(tmp_path / "e.csv", index=False)
     assert read_predictions(tmp_path / "e.csv", group=["p_grp"]).groups["p_grp"].tolist() == ["a", "b"]
-    np.savez(tmp_path / "f.npz", **answers[0])
+    np.savez(tmp_path / "f.npz", **outputs[0])
     with pytest.raises(InputError, match="no columns to read groups"):
         read_predictions(tmp_path / "f.npz", group=["sex"])
     (tmp_path / "c.npz").write_bytes(b"")
@@ -191,8 +191,8 @@ def _other(seed, *, told_by_another_class=False):
     return gl.Predictions(powers / powers.sum(axis=1, keepdims=True), labels, member)
 
 
-def _fields(answers):
-    return answers[0]["probabilities"], answers[0]["labels"], answers[0]["member"]
+def _fields(outputs):
+    return outputs[0]["probabilities"], outputs[0]["labels"], outputs[0]["member"]
 
 
 # -- a table as it comes -------------------------------------------------------------------------------------------------
@@ -212,18 +212,18 @@ def written(table, path, **options):
     return path
 
 
-OWN = {"label": "y_true", "member": "is_train", "answer": "prob_yes"}
+OWN = {"label": "y_true", "member": "is_train", "probability": "prob_yes"}
 
 
 def test_a_user_defined_table_is_read_unchanged(people, tmp_path):
     expected = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
     predictions = read_predictions(written(people, tmp_path / "a.csv"), **OWN)
-    assert np.allclose(predictions.answers, expected)
+    assert np.allclose(predictions.outputs, expected)
     assert predictions.classes.tolist() == ["no", "yes"]
     assert predictions.labels.tolist() == (people["y_true"] == "yes").astype(int).tolist()
     both = people.assign(prob_no=1 - people["prob_yes"])
-    as_pattern = read_predictions(written(both, tmp_path / "b.csv"), **{**OWN, "answer": "prob_{}"})
-    assert dict(zip(as_pattern.classes, as_pattern.answers.T.tolist(), strict=True)) == {
+    as_pattern = read_predictions(written(both, tmp_path / "b.csv"), **{**OWN, "probability": "prob_{}"})
+    assert dict(zip(as_pattern.classes, as_pattern.outputs.T.tolist(), strict=True)) == {
         "yes": pytest.approx(both["prob_yes"].tolist(), rel=1e-14),  # older versions of pandas miss the last digit
         "no": pytest.approx(both["prob_no"].tolist(), rel=1e-14),
     }
@@ -234,14 +234,14 @@ def test_a_user_defined_table_is_read_unchanged(people, tmp_path):
     ("columns", "named"),
     [
         ({"member": "y_true"}, ("the label", "the member")),
-        ({"answer": "y_true"}, ("the label", "the answer")),
-        ({"answer": "is_train"}, ("the member", "the answer")),
+        ({"probability": "y_true"}, ("the label", "the probability")),
+        ({"probability": "is_train"}, ("the member", "the probability")),
         ({"id": "y_true"}, ("the label", "the id")),
         ({"person": "is_train"}, ("the member", "the person")),
         ({"group": ["sex", "is_train"]}, ("the member", "a group")),
         ({"group": ["y_true"]}, ("the label", "a group")),
-        ({"id": "prob_yes"}, ("the answer", "the id")),
-        ({"answer": None, "label": "predicted", "scale": "values"}, ("the label", "the answer")),
+        ({"id": "prob_yes"}, ("the probability", "the id")),
+        ({"probability": None, "label": "predicted", "scale": "values"}, ("the label", "the probability")),
     ],
 )
 def test_one_column_in_two_roles_is_refused(columns, named, people, tmp_path):
@@ -256,19 +256,19 @@ def test_one_column_in_two_roles_is_refused(columns, named, people, tmp_path):
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
 def test_any_separator_will_do_and_a_decimal_comma(people, tmp_path, separator):
     path = written(people, tmp_path / "a.csv", sep=separator, decimal="," if separator == ";" else ".")
-    assert np.allclose(read_predictions(path, **OWN).answers[:, 1], people["prob_yes"])
+    assert np.allclose(read_predictions(path, **OWN).outputs[:, 1], people["prob_yes"])
 
 
 def test_the_probability_of_one_class_must_name_the_class(people, tmp_path):
     path = written(people.rename(columns={"prob_yes": "score"}), tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"'score' .*no, yes.*--positive"):
-        read_predictions(path, **{**OWN, "answer": "score"})
-    predictions = read_predictions(path, **{**OWN, "answer": "score"}, positive="no")
+        read_predictions(path, **{**OWN, "probability": "score"})
+    predictions = read_predictions(path, **{**OWN, "probability": "score"}, positive="no")
     assert predictions.classes.tolist() == ["yes", "no"]
     numbers = people.assign(y_true=(people["y_true"] == "yes"), score=people["prob_yes"])
     for kind in (bool, int, float):
         path = written(numbers.assign(y_true=numbers["y_true"].astype(kind)), tmp_path / "n.csv")
-        predictions = read_predictions(path, **{**OWN, "answer": "score"})
+        predictions = read_predictions(path, **{**OWN, "probability": "score"})
         assert predictions.labels.tolist() == numbers["y_true"].astype(int).tolist()
 
 
@@ -305,11 +305,11 @@ def test_a_column_that_only_resembles_a_prediction_is_refused(tmp_path):
     with pytest.raises(InputError, match="match no label: z_score"):
         read_predictions(written(table, tmp_path / "a.csv"))
     unseen = table.rename(columns={"z_score": "z_2"})  # a class that no record has
-    assert read_predictions(written(unseen, tmp_path / "b.csv")).answers.shape == (2, 3)
+    assert read_predictions(written(unseen, tmp_path / "b.csv")).outputs.shape == (2, 3)
 
 
-def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
-    arrays, _ = answers
+def test_arrays_are_read_row_by_row_and_missing_values_refused(outputs):
+    arrays, _ = outputs
     inputs = arrays["probabilities"], arrays["labels"], arrays["member"]
     turned = pd.Series(np.where(arrays["member"], "in", "out"), index=np.arange(300)[::-1])
     predictions = gl.Predictions(*inputs, groups={"side": turned})
@@ -335,7 +335,7 @@ def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
         ((inputs[0], arrays["labels"].astype(str).astype(object), inputs[2]), "'labels' as numbers, found object"),
         (
             ([*inputs[0].tolist()[:-1], [1.0]], inputs[1], inputs[2]),
-            "'answers' as an array, one value or one row per record",
+            "'outputs' as an array, one value or one row per record",
         ),
     ):
         if message is None:
@@ -351,8 +351,8 @@ def test_arrays_are_read_row_by_row_and_missing_values_refused(answers):
 def test_without_labels_only_attacks_that_need_none_run(people, tmp_path):
     path = written(people.drop(columns="y_true"), tmp_path / "a.csv")
     with pytest.raises(InputError, match=r"label= \(--label\).*labelled=False \(--no-labels\)"):
-        read_predictions(path, member="is_train", answer="prob_yes")
-    results = gl.audit_predictions(read_predictions(path, member="is_train", answer="prob_yes", labelled=False))
+        read_predictions(path, member="is_train", probability="prob_yes")
+    results = gl.audit_predictions(read_predictions(path, member="is_train", probability="prob_yes", labelled=False))
     assert [outcome.name for outcome in results.outcomes] == ["entropy"]
     assert results.attack("entropy").auc.value > 0.8
     assert results.subject.accuracy_members is None
@@ -362,12 +362,12 @@ def test_without_labels_only_attacks_that_need_none_run(people, tmp_path):
 
 
 def test_without_labels_only_features_are_known_without_the_model(people):
-    answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
+    outputs = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
     features = pd.DataFrame({"age": np.random.default_rng(0).normal(size=60)})
     options = {"member": people["is_train"].astype(bool), "features": features}
     baselines = {
         labelled: gl.audit_predictions(
-            gl.Predictions(answers, (people["y_true"] == "yes").astype(int), **options, labelled=labelled)
+            gl.Predictions(outputs, (people["y_true"] == "yes").astype(int), **options, labelled=labelled)
         ).baseline
         for labelled in (True, False)
     }
@@ -376,9 +376,9 @@ def test_without_labels_only_features_are_known_without_the_model(people):
 
 
 def test_without_labels_no_prediction_is_used_as_a_label(people, tmp_path):
-    answers = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
+    outputs = np.column_stack([1 - people["prob_yes"], people["prob_yes"]])
     member, sex = people["is_train"].astype(bool), np.where(np.arange(60) % 3, "f", "m")
-    predictions = gl.Predictions(answers, None, member, classes=["no", "yes"], groups={"sex": sex}, labelled=False)
+    predictions = gl.Predictions(outputs, None, member, classes=["no", "yes"], groups={"sex": sex}, labelled=False)
     results = gl.audit_predictions(predictions, folder=tmp_path / "a")
     assert (results.records["label"] == "").all()
     assert {kind.kind for kind in (*results.group_risks.judged, *results.group_risks.small)} == {"group"}

@@ -143,12 +143,12 @@ def test_predictions_are_inputs_by_label_and_group(tmp_path):
     rng = np.random.default_rng(0)
     member = np.arange(200) < 100
     labels = np.where(rng.random(200) < 0.5, rng.integers(2, size=200), member)
-    answers = rng.dirichlet([2, 2], size=200)
-    results = gl.audit_predictions(gl.Predictions(answers, labels, member))
+    outputs = rng.dirichlet([2, 2], size=200)
+    results = gl.audit_predictions(gl.Predictions(outputs, labels, member))
     assert results.baseline.inputs == ("label",)
     assert results.baseline.significant
     assert "a model-free baseline" in summary(results).replace("\n    ", " ")
-    np.savez(tmp_path / "a.npz", probabilities=answers, labels=labels, member=member)
+    np.savez(tmp_path / "a.npz", probabilities=outputs, labels=labels, member=member)
     options = ["audit", "--predictions", str(tmp_path / "a.npz"), "--out", str(tmp_path / "out")]
     assert CliRunner().invoke(main, options).exit_code == 0
     assert gl.read_results(tmp_path / "out").baseline == results.baseline

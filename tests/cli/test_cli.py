@@ -56,7 +56,7 @@ def test_audit_prints_an_answer_and_writes_a_report(audited):
     assert "left" not in results.stdout.split("Report:")[0].split("\n")[0]
     page = (out / "report.html").read_text("utf-8")
     assert "<script>alert(1)" not in page
-    expected = {"manifest.json", "pool.parquet", "split.npz", "signals", "answers.npz", "baseline.json", "baseline.npz", "scores",
+    expected = {"manifest.json", "pool.parquet", "split.npz", "signals", "outputs.npz", "baseline.json", "baseline.npz", "scores",
                 "records.parquet", "attacks.parquet", "results.json", "report.html"}  # fmt: skip
     assert {p.name for p in out.iterdir() if not p.name.startswith(".")} == expected
 

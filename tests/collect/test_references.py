@@ -19,7 +19,7 @@ from guestlist._store import open_store
 from guestlist._store.files import LOCK
 from guestlist.errors import FolderError
 
-RESULTS = ("results.json", "records.parquet", "attacks.parquet", "split.npz", "pool.parquet", "answers.npz")
+RESULTS = ("results.json", "records.parquet", "attacks.parquet", "split.npz", "pool.parquet", "outputs.npz")
 
 
 def run(model, blobs, folder, **options):

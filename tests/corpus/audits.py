@@ -191,7 +191,7 @@ def evidence(folder: Path) -> gl.Results:
         gl.evidence.LeftOut(records=4, models=3),
         gl.evidence.Perturbed(copies=5),
         gl.evidence.Quantiles(level=0.6),
-        gl.evidence.FullAnswers(),
+        gl.evidence.FullOutputs(),
         gl.evidence.Leverage(),
         gl.evidence.Spaces(("inputs",)),
     ]

@@ -69,6 +69,7 @@ PATHS: tuple[tuple[str, str], ...] = (
 )
 VALUES: Mapping[str, str] = {
     "everybody": "all_members",  # risk that flags every member
+    "full_answers": "full_outputs",  # evidence
 }
 
 

@@ -43,8 +43,8 @@ def test_one_step_is_the_formula(monkeypatch):
     members = simulated(30, 0)
     x, y = torch.tensor(members.x), torch.tensor(members.y)
 
-    def plain(answers, batch):
-        return torch.nn.functional.cross_entropy(answers, batch.y)
+    def plain(outputs, batch):
+        return torch.nn.functional.cross_entropy(outputs, batch.y)
 
     def odds(module_x, labels):
         p = module(module_x).softmax(1).detach().numpy()

@@ -15,18 +15,18 @@ Y = np.array([0, 3, 1, 1, 2, 0])
 P = np.exp(LOGITS) / np.exp(LOGITS).sum(1, keepdims=True)
 
 
-def plain(answers, batch):
-    return torch.nn.functional.cross_entropy(answers, batch.y)
+def plain(outputs, batch):
+    return torch.nn.functional.cross_entropy(outputs, batch.y)
 
 
 def loss_of(objective, epoch=0, module=None, logits=LOGITS, y=Y):
     """Its value and its gradient with respect to the outputs."""
-    answers = torch.tensor(logits, requires_grad=True)
+    outputs = torch.tensor(logits, requires_grad=True)
     y = torch.tensor(y)
     begun = objective.begin(Start(module, None, y, plain, np.random.default_rng(0)))
-    value = begun(answers, Batch(None, y, epoch))
+    value = begun(outputs, Batch(None, y, epoch))
     value.backward()
-    return value.item(), answers.grad.numpy()
+    return value.item(), outputs.grad.numpy()
 
 
 def cross_entropy(labels):

@@ -21,7 +21,7 @@ SIMPLE = (
 )
 
 
-def answers(records, seed, sharp=3.0, classes=5):
+def random_probabilities(records, seed, sharp=3.0, classes=5):
     z = sharp * np.random.default_rng(seed).normal(size=(records, classes))
     p = np.exp(z - z.max(1, keepdims=True))
     return p / p.sum(1, keepdims=True)
@@ -33,7 +33,7 @@ def outputs_of(defence, p):
 
 @pytest.mark.parametrize("defence", SIMPLE)
 def test_outputs_are_probabilities_and_keep_the_class(defence):
-    p = answers(400, 0)
+    p = random_probabilities(400, 0)
     outputs = outputs_of(defence, p)
     assert outputs.sum(axis=1) == pytest.approx(np.ones(400))
     assert (outputs >= 0).all()
@@ -94,7 +94,7 @@ class Guard:
 @pytest.fixture(scope="module")
 def guard():
     pytest.importorskip("torch")
-    known = np.r_[answers(600, 1, sharp=4.0), answers(600, 2, sharp=1.5)]
+    known = np.r_[random_probabilities(600, 1, sharp=4.0), random_probabilities(600, 2, sharp=1.5)]
 
     def query(x):
         return known[np.asarray(x)[:, 0].astype(int)]
@@ -105,7 +105,7 @@ def guard():
         held_out, hidden=(32,), classifier=gl.defences.Fit(epochs=40, learning_rate=0.01), steps=150
     )
     guarded = defence.begin(query, members, np.random.default_rng(0))
-    return Guard(guarded, answers(500, 3, sharp=4.0), answers(500, 4, sharp=1.5))
+    return Guard(guarded, random_probabilities(500, 3, sharp=4.0), random_probabilities(500, 4, sharp=1.5))
 
 
 @pytest.mark.slow

@@ -26,8 +26,8 @@ torch = pytest.importorskip("torch")
 class Smoothed(gl.defences.Fit):
     """Label smoothing, with the fields of plain ``Fit``."""
 
-    def _loss(self, answers, batch):
-        return torch.nn.functional.cross_entropy(answers, batch.y, label_smoothing=0.2)
+    def _loss(self, outputs, batch):
+        return torch.nn.functional.cross_entropy(outputs, batch.y, label_smoothing=0.2)
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,8 @@ def closed_over(share):
 def made_in_a_function(share):
     @dataclass(frozen=True)
     class Made(gl.defences.Fit):
-        def _loss(self, answers, batch):
-            return torch.nn.functional.cross_entropy(answers, batch.y, label_smoothing=share)
+        def _loss(self, outputs, batch):
+            return torch.nn.functional.cross_entropy(outputs, batch.y, label_smoothing=share)
 
     return Made(epochs=2)
 
@@ -292,7 +292,7 @@ def test_every_row_makes_a_recipe(name):
     recipe = row.recipe(*([some] if name in ("adv_reg", "memguard") else []))
     if row.kind == "objective":
         recipe = gl.defences.Fit(objective=recipe)
-    forms = {"answer": gl.defences.Answering, "members": gl.defences.Removal}
+    forms = {"output": gl.defences.OutputDefence, "members": gl.defences.Removal}
     assert isinstance(recipe, forms.get(row.kind, gl.defences.Recipe))
     assert describe(recipe) == recipe.describe()
     assert DEFENCES[name].summary

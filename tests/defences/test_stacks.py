@@ -209,4 +209,4 @@ def test_a_collection_that_began_without_stacks_continues_without(tmp_path):
 
 def test_full_outputs_of_a_stack_are_those_of_its_signals(tmp_path):
     files = collected(tmp_path / "a", 16, engine=gl.Here())
-    assert collected(tmp_path / "b", 16, engine=gl.Here(), evidence=[gl.evidence.FullAnswers()]) == files
+    assert collected(tmp_path / "b", 16, engine=gl.Here(), evidence=[gl.evidence.FullOutputs()]) == files

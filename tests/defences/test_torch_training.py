@@ -66,7 +66,7 @@ def adamw_step(learning_rate, decay):
     return step
 
 
-def answers(module, x):
+def outputs_of(module, x):
     with torch.no_grad():
         return module(torch.tensor(np.asarray(x), dtype=torch.float32)).numpy()
 
@@ -78,7 +78,7 @@ def test_sgd_with_momentum_is_the_loop_written_out(momentum, decay, blobs):
     module = gl.defences.mlp(5, 3, hidden=(8,))
     fitted = fit(module, gl.Data(x, y), np.random.default_rng(7))
     expected = written_out(fit, module, x, y, 7, momentum_step(0.05, momentum, decay))
-    np.testing.assert_allclose(answers(fitted, x), answers(expected, x), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(outputs_of(fitted, x), outputs_of(expected, x), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
@@ -87,7 +87,7 @@ def test_adamw_is_the_loop_written_out(decay, blobs):
     fit, module = gl.defences.Fit(3, 32, 0.01, weight_decay=decay), gl.defences.mlp(5, 3, hidden=(8,))
     fitted = fit(module, gl.Data(x, y), np.random.default_rng(7))
     expected = written_out(fit, module, x, y, 7, adamw_step(0.01, decay))
-    np.testing.assert_allclose(answers(fitted, x), answers(expected, x), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(outputs_of(fitted, x), outputs_of(expected, x), rtol=1e-3, atol=1e-4)
 
 
 def test_a_frozen_parameter_of_any_kind_is_left_alone(blobs):
@@ -107,7 +107,7 @@ def test_momentum_changes_the_trained_parameters(blobs):
         )
         for m in (0.0, 0.9)
     )
-    assert np.abs(answers(slow, x) - answers(fast, x)).max() > 0.1
+    assert np.abs(outputs_of(slow, x) - outputs_of(fast, x)).max() > 0.1
 
 
 @pytest.mark.parametrize("optimizer", ["adamw", "sgd"])
@@ -130,7 +130,7 @@ def test_soft_labels_minimise_the_expected_loss(blobs):
     fit = gl.defences.Fit(200, batch_size=len(y), learning_rate=0.5, optimizer="sgd")
     data = gl.Data(np.zeros((len(y), 2)), y)
     module = fit.distil(gl.defences.mlp(2, 3, hidden=()), data, soft, np.random.default_rng(0))
-    outputs = torch.softmax(torch.tensor(answers(module, np.zeros((1, 2)))), 1).numpy()[0]
+    outputs = torch.softmax(torch.tensor(outputs_of(module, np.zeros((1, 2)))), 1).numpy()[0]
     np.testing.assert_allclose(outputs, soft.mean(axis=0), atol=1e-4)
 
 
@@ -144,7 +144,7 @@ def test_the_memory_layout_of_images_does_not_change_training(optimizer, rate, s
     fitted = fit(module, gl.Data(x, y), np.random.default_rng(7))
     assert next(fitted.parameters()).is_contiguous(memory_format=torch.channels_last)
     expected = written_out(fit, module, x, y, 7, step)
-    np.testing.assert_allclose(answers(fitted, x), answers(expected, x), rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(outputs_of(fitted, x), outputs_of(expected, x), rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -176,7 +176,7 @@ def test_taken_is_indexing(shape, together):
 def test_the_same_seed_gives_the_same_bits_and_another_does_not(blobs):
     x, y = blobs[0]
     fit, module = gl.defences.Fit(2), gl.defences.mlp(5, 3, hidden=(8,))
-    first, again, other = (answers(fit(module, gl.Data(x, y), np.random.default_rng(seed)), x) for seed in (0, 0, 1))
+    first, again, other = (outputs_of(fit(module, gl.Data(x, y), np.random.default_rng(seed)), x) for seed in (0, 0, 1))
     assert (first == again).all()
     assert not (first == other).any()
 

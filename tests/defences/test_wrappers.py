@@ -148,8 +148,8 @@ def test_a_student_at_a_temperature_has_the_loss_of_scaled_outputs(data):
         torch.rand(5, 3, dtype=torch.float64).softmax(1),
     )
 
-    def plain(answers, batch):
-        return torch.nn.functional.cross_entropy(answers, batch.y, reduction="sum")
+    def plain(outputs, batch):
+        return torch.nn.functional.cross_entropy(outputs, batch.y, reduction="sum")
 
     begun = AtTemperature(4.0).begin(Start(None, None, None, plain, np.random.default_rng(0)))
     begun(z, Batch(None, soft, 0)).backward()

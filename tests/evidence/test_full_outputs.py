@@ -10,9 +10,9 @@ import guestlist as gl
 from guestlist import InputError
 from guestlist._findings.case_io import rotation_from_store
 from guestlist._store import open_store
-from guestlist._views import FullAnswersView
+from guestlist._views import FullOutputsView
 from guestlist.errors import NotCollectedError
-from guestlist.evidence import FullAnswers, parse_plan
+from guestlist.evidence import FullOutputs, parse_plan
 
 NAMES = ["loss", "nn_nasr"]
 
@@ -25,7 +25,7 @@ def network(blobs):
 
 
 def run(model, blobs, folder, **options):
-    options = {"references": 3, "jobs": 1, "evidence": [gl.evidence.FullAnswers()], "attacks": NAMES, **options}
+    options = {"references": 3, "jobs": 1, "evidence": [gl.evidence.FullOutputs()], "attacks": NAMES, **options}
     return gl.audit(model, *blobs, folder=folder, **options)
 
 
@@ -68,15 +68,15 @@ def test_existing_references_give_identical_outputs_and_keep_their_signals(netwo
     before = model_files(tmp_path / "b", "signals")
     run(network, blobs, tmp_path / "b")
     assert model_files(tmp_path / "b", "signals") == before
-    assert model_files(tmp_path / "b", "evidence/full_answers") == model_files(tmp_path / "a", "evidence/full_answers")
+    assert model_files(tmp_path / "b", "evidence/full_outputs") == model_files(tmp_path / "a", "evidence/full_outputs")
 
 
 @pytest.mark.slow
 def test_full_outputs_agree_with_the_signals_in_the_order_of_the_references(network, blobs, tmp_path):
     run(network, blobs, tmp_path / "a")
     store = open_store(tmp_path / "a")
-    view, signals = FullAnswers.read(store), rotation_from_store(store).facing(0)
-    log_p_of_label = np.stack([signals.answers, *view.log_p])[:, np.arange(len(signals.labels)), signals.labels]
+    view, signals = FullOutputs.read(store), rotation_from_store(store).facing(0)
+    log_p_of_label = np.stack([signals.outputs, *view.log_p])[:, np.arange(len(signals.labels)), signals.labels]
     np.testing.assert_allclose(-log_p_of_label, signals.values["loss"], rtol=1e-6, atol=1e-7)
     np.testing.assert_array_equal(view.member, signals.reference_member)
 
@@ -87,7 +87,7 @@ def test_references_added_later_have_full_outputs_too(network, blobs, tmp_path):
     first = run(counting.target(), blobs, tmp_path / "a")
     run(counting.target(), blobs, tmp_path / "a", references=5, evidence=())  # begun before, so it goes on
     assert counting.trained == 5
-    assert FullAnswers.read(open_store(tmp_path / "a")).log_p.shape == (5, 440, 3)
+    assert FullOutputs.read(open_store(tmp_path / "a")).log_p.shape == (5, 440, 3)
     # With fewer references only the first ones count, in the full outputs as in the signals.
     again = run(counting.target(), blobs, tmp_path / "a", references=3)
     assert counting.trained == 5
@@ -99,7 +99,7 @@ def test_full_outputs_are_added_with_more_references(network, blobs, tmp_path):
     counting = Counting(network)
     result = run(counting.target(), blobs, tmp_path / "a", references=gl.UntilWidth(0.01, start=8, at_most=12))
     assert result.references.count == counting.trained == 12
-    assert len(FullAnswers.read(open_store(tmp_path / "a")).member) == 12
+    assert len(FullOutputs.read(open_store(tmp_path / "a")).member) == 12
 
 
 @pytest.mark.slow
@@ -107,12 +107,12 @@ def test_full_outputs_are_added_with_more_references(network, blobs, tmp_path):
 def test_one_and_two_jobs_give_the_same_bytes(tree, blobs, tmp_path):
     for jobs in (1, 2):
         run(tree, blobs, tmp_path / str(jobs), jobs=jobs, attacks=["loss"])
-    assert model_files(tmp_path / "1", "evidence/full_answers") == model_files(tmp_path / "2", "evidence/full_answers")
+    assert model_files(tmp_path / "1", "evidence/full_outputs") == model_files(tmp_path / "2", "evidence/full_outputs")
 
 
 def test_a_view_of_some_records_and_some_references():
     log_p = np.arange(18.0).reshape(3, 3, 2)
-    view = FullAnswersView(log_p, np.arange(9).reshape(3, 3) % 2 == 0)
+    view = FullOutputsView(log_p, np.arange(9).reshape(3, 3) % 2 == 0)
     records, references = np.array([2, 0]), np.array([2, 0])
     part = view.take(records).take_references(references)
     np.testing.assert_array_equal(part.log_p, log_p[[2, 0]][:, records])
@@ -122,17 +122,17 @@ def test_a_view_of_some_records_and_some_references():
 
 
 @pytest.mark.parametrize(
-    ("scale", "answers", "smallest"),
+    ("scale", "outputs", "smallest"),
     [(gl.models.Logits(), [900.0, 0.0], -900.0), (gl.models.Probabilities(0.005), [1.0, 0.0], np.log(0.005))],
 )
-def test_logarithms_of_probabilities(scale, answers, smallest):
-    np.testing.assert_allclose(scale.log_probabilities(np.array([answers])), [[0.0, smallest]], rtol=1e-6)
+def test_logarithms_of_probabilities(scale, outputs, smallest):
+    np.testing.assert_allclose(scale.log_probabilities(np.array([outputs])), [[0.0, smallest]], rtol=1e-6)
 
 
 def test_missing_outputs_are_reported(network, blobs):
-    with pytest.raises(NotCollectedError, match=r"evidence=\[gl\.evidence\.FullAnswers\(\)\]"):
+    with pytest.raises(NotCollectedError, match=r"evidence=\[gl\.evidence\.FullOutputs\(\)\]"):
         gl.audit(network, *blobs, references=2, attacks=["nn_shokri"])
     target = gl.function_target(network.predict_proba, classes=[0, 1, 2])
     with pytest.raises(InputError, match="has no training recipe"):
-        gl.audit(target, *blobs, references=0, evidence=[gl.evidence.FullAnswers()])
-    assert parse_plan("full_answers") == gl.evidence.FullAnswers()
+        gl.audit(target, *blobs, references=0, evidence=[gl.evidence.FullOutputs()])
+    assert parse_plan("full_outputs") == gl.evidence.FullOutputs()

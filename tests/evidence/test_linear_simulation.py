@@ -1,6 +1,6 @@
 r"""A simulation in which the effect of leaving out a record has a closed form: least squares.
 
-The model is a linear classifier fitted by ridge regression to signs s = ±1: w = A^-1 X's with A = X'X + λI. It answers
+The model is a linear classifier fitted by ridge regression to signs s = ±1: w = A^-1 X's with A = X'X + λI. It outputs
 with the logits (0, x'w), so a record's margin is s x'w = 1 - s e, where e = s - x'w is its residual.
 
 * Leaving member i out changes A by x x', and by Sherman and Morrison its residual becomes e / (1 - h) with the leverage

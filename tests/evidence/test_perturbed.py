@@ -178,10 +178,10 @@ def test_resumed_and_grown_give_the_same_bytes(tree, blobs, tmp_path, monkeypatc
     class KilledError(Exception):
         pass
 
-    def killed(path, seal, arrays):
+    def killed(path, provenance, arrays):
         if path.name == "copy-0004.npz":
             raise KilledError
-        return write_checked_npz(path, seal, arrays)
+        return write_checked_npz(path, provenance, arrays)
 
     with monkeypatch.context() as patch:
         patch.setattr("guestlist._store.folder.write_checked_npz", killed)

@@ -161,7 +161,7 @@ def test_the_split_is_there_before_any_model(tmp_path, monkeypatch):
     gl.audit(model, MEMBERS, NONMEMBERS, references=2, **audit)
     monkeypatch.setattr("guestlist._audit.flow.train_references", _interrupted)
     with pytest.raises(KeyboardInterrupt):
-        gl.audit(model, MEMBERS, NONMEMBERS, references=4, evidence=[gl.evidence.FullAnswers()], **audit)
+        gl.audit(model, MEMBERS, NONMEMBERS, references=4, evidence=[gl.evidence.FullOutputs()], **audit)
     assert open_store(tmp_path).rotation().facing(0).references == 4
 
 

@@ -18,7 +18,7 @@ from guestlist._report.diagnostics import sentence
 from guestlist._store import open_store
 from guestlist.evidence import parse_plan
 from guestlist.evidence.quantiles import pinball, quantile_regression, regression_features
-from guestlist.models.scales import hinge, smallest_answer
+from guestlist.models.scales import hinge, zero_replacement
 
 pytestmark = pytest.mark.usefixtures("in_the_order_given")
 
@@ -143,7 +143,7 @@ def test_the_hinge_is_that_of_the_outputs(smooth, easy, tree, blobs, tmp_path):
     run(tree, blobs, tmp_path / "steps", evidence=[gl.evidence.Quantiles(level=0.75)])
     x, y = np.concatenate([blobs[0][0], blobs[1][0]]), np.concatenate([blobs[0][1], blobs[1][1]])
     p = tree.predict_proba(x)
-    expected = hinge(np.log(np.maximum(p, smallest_answer(p))), y)
+    expected = hinge(np.log(np.maximum(p, zero_replacement(p))), y)
     np.testing.assert_allclose(read(tmp_path / "steps").hinge, expected)
 
 

@@ -50,7 +50,7 @@ def test_evidence_is_an_open_mapping():
     some = evidence.take(np.array([3, 1]))
     np.testing.assert_array_equal(some.need("quantiles").ceiling, evidence.need("quantiles").ceiling[[3, 1]])
     few = evidence.take_references(np.array([2, 0]))
-    np.testing.assert_array_equal(few.need("full_answers").log_p, evidence.need("full_answers").log_p[[2, 0]])
+    np.testing.assert_array_equal(few.need("full_outputs").log_p, evidence.need("full_outputs").log_p[[2, 0]])
     other = replace(evidence.need("perturbed"), share=np.zeros(20))
     assert not evidence.with_part("perturbed", other).need("perturbed").share.any()
     assert set(evidence.without("perturbed", "quantiles").parts) == set(evidence.parts) - {"perturbed", "quantiles"}

@@ -130,9 +130,9 @@ def test_saturated_outputs():
     probabilities = replace(case.setting, scale="probabilities")
     assert state(case, "GL104") == "not applicable"
     assert state(replace(case, setting=probabilities), "GL104") == "not run"
-    assert state(replace(case, setting=replace(probabilities, answers=sure)), "GL104") == "passed"
+    assert state(replace(case, setting=replace(probabilities, outputs=sure)), "GL104") == "passed"
     some = np.where(np.arange(400)[:, None] < 40, [0.0, 1.0], sure)
-    check = evaluate_case(replace(case, setting=replace(probabilities, answers=some))).check("GL104")
+    check = evaluate_case(replace(case, setting=replace(probabilities, outputs=some))).check("GL104")
     assert (check.state, check.values["share"]) == ("issue", 0.1)
 
 
@@ -370,7 +370,7 @@ def test_a_check_can_be_ignored_and_the_report_lists_it(blobs, tree):
         results = gl.audit(tree, members, nonmembers, references=0, ignore=("GL101",))
     assert results.check("GL101") == Check("GL101", "ignored", {"duplicates": 7, "nonmembers": 207})
     for text in (report_page(results), summary(results)):
-        assert "ignored, as asked" in text
+        assert "ignored on request" in text
         assert "7 of 207" not in text
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import guestlist as gl
 from guestlist import InputError
-from guestlist.models import Labels, answers, as_target
+from guestlist.models import Labels, as_target, predict_outputs
 from guestlist.risks import leave_one_out
 
 
@@ -56,7 +56,7 @@ def test_other_attacks_explain_why_they_do_not_run(voting, sides):
 
 def test_outputs_have_one_column_per_class(voting, sides):
     target = as_target(voting)
-    outputs = answers(target.predict, sides[1][0], 3, target.scale)
+    outputs = predict_outputs(target.predict, sides[1][0], 3, target.scale)
     assert target.scale == Labels()
     assert (target.classes[outputs.argmax(axis=1)] == voting.predict(sides[1][0])).all()
     with pytest.raises(InputError, match="1 of 2 outputs are not exactly one class"):
@@ -90,7 +90,7 @@ def test_a_function_may_return_labels(voting, sides):
 
     target = gl.function_target(voting.predict, classes=["a", "b", "c"], train=train, scale="labels")
     x, y = sides[0]
-    assert answers(target.predict, x, 3, target.scale).sum() == len(x)
+    assert predict_outputs(target.predict, x, 3, target.scale).sum() == len(x)
     assert target.can["train"](gl.Data(x, y), np.random.default_rng(0))(x).shape == (len(x), 3)
     wrong = gl.function_target(lambda x: np.repeat("d", len(x)), classes=["a", "b"], scale="labels")
     with pytest.raises(InputError, match="predicts 'd'"):

@@ -120,5 +120,5 @@ def test_an_audit_keeps_it(data, tmp_path):
     assert "without the defence" in " ".join(results.summary(verbose=True).split())
     page = results.to_html(tmp_path / "page.html").read_text("utf-8")
     assert "naive attacker, who does not know of the defence" in page
-    rounded = gl.models.answering(target, gl.defences.Rounded(1))
+    rounded = gl.models.with_output_defence(target, gl.defences.Rounded(1))
     assert (rounded.training.attacker, rounded.training.recipe.endswith("Rounded(digits=1)")) == ("naive", True)

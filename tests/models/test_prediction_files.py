@@ -10,7 +10,7 @@ from guestlist import InputError, read_predictions
 from guestlist._util import check_columns, read_table
 from guestlist.data import as_data
 
-OWN = {"label": "y_true", "member": "is_train", "answer": "prob_yes"}
+OWN = {"label": "y_true", "member": "is_train", "probability": "prob_yes"}
 
 
 def written(table, path, **options):
@@ -31,20 +31,20 @@ def said_of(labels=("bad", "good"), prefix="p_", rows=12):
     """A table of two classes, in which every other record is a member."""
     rng = np.random.default_rng(2)
     sure = rng.random(rows).round(3)
-    answers = {f"{prefix}{labels[0]}": 1 - sure, f"{prefix}{labels[1]}": sure}
+    outputs = {f"{prefix}{labels[0]}": 1 - sure, f"{prefix}{labels[1]}": sure}
     return pd.DataFrame(
-        {"label": rng.permutation(list(labels) * (rows // 2)), "member": np.arange(rows) % 2, **answers}
+        {"label": rng.permutation(list(labels) * (rows // 2)), "member": np.arange(rows) % 2, **outputs}
     )
 
 
 def test_a_text_that_matches_the_pattern_is_no_prediction(tmp_path):
     table = said_of(("<=50K", ">50K"), ".pred_").assign(**{".pred_class": ">50K"})
     for labelled in (True, False):
-        predictions = read_predictions(written(table, tmp_path / "a.csv"), answer=".pred_{}", labelled=labelled)
+        predictions = read_predictions(written(table, tmp_path / "a.csv"), probability=".pred_{}", labelled=labelled)
         assert predictions.classes.tolist() == ["<=50K", ">50K"]
     named = table.assign(label="class")
     with pytest.raises(InputError, match=r"not numbers: \.pred_class"):
-        read_predictions(written(named, tmp_path / "b.csv"), answer=".pred_{}")
+        read_predictions(written(named, tmp_path / "b.csv"), probability=".pred_{}")
 
 
 @pytest.mark.parametrize("value", [0.0, 0.04])
@@ -56,9 +56,9 @@ def test_a_probability_that_no_label_is_named_after_is_refused(tmp_path, value):
     with pytest.raises(InputError, match="match no label: p_value"):
         read_predictions(written(spelt, tmp_path / "b.csv"))
     unseen = said_of(("0", "1")).assign(p_2=0.0)  # a class that no record has
-    assert read_predictions(written(unseen, tmp_path / "c.csv")).answers.shape == (12, 3)
+    assert read_predictions(written(unseen, tmp_path / "c.csv")).outputs.shape == (12, 3)
     rare = said_of().assign(p_ugly=0.0)
-    assert read_predictions(written(rare, tmp_path / "d.csv"), answer="p_{}").classes.tolist() == [
+    assert read_predictions(written(rare, tmp_path / "d.csv"), probability="p_{}").classes.tolist() == [
         "bad",
         "good",
         "ugly",
@@ -69,13 +69,13 @@ def test_one_column_of_two_is_reported_with_its_option(tmp_path):
     table = said_of(("0", "1")).drop(columns="p_0")
     with pytest.raises(InputError, match=r"one output column, 'p_1'.*--probability p_1\)"):
         read_predictions(written(table, tmp_path / "a.csv"))
-    assert np.allclose(read_predictions(tmp_path / "a.csv", answer="p_1").answers[:, 1], table["p_1"])
+    assert np.allclose(read_predictions(tmp_path / "a.csv", probability="p_1").outputs[:, 1], table["p_1"])
 
 
 def test_the_logit_of_one_of_two_classes(tmp_path):
     table = said_of(("0", "1"), "z_").drop(columns="z_0")
-    predictions = read_predictions(written(table, tmp_path / "a.csv"), answer="z_1", scale="logits")
-    assert np.allclose(predictions.answers, np.column_stack([np.zeros(12), table["z_1"]]))
+    predictions = read_predictions(written(table, tmp_path / "a.csv"), probability="z_1", scale="logits")
+    assert np.allclose(predictions.outputs, np.column_stack([np.zeros(12), table["z_1"]]))
 
 
 def test_percentages_are_reported(tmp_path):
@@ -84,7 +84,7 @@ def test_percentages_are_reported(tmp_path):
     with pytest.raises(InputError, match=r"They look like percentages"):
         read_predictions(written(both, tmp_path / "a.csv"))
     with pytest.raises(InputError, match=r"'p_good' up to .* looks like percentages\. Divide"):
-        read_predictions(tmp_path / "a.csv", answer="p_good")
+        read_predictions(tmp_path / "a.csv", probability="p_good")
 
 
 def test_files_and_arrays_without_records(tmp_path):
@@ -98,9 +98,9 @@ def test_files_and_arrays_without_records(tmp_path):
 @pytest.mark.parametrize("name", ["prob_yes", "score"])
 def test_without_labels_the_positive_class_may_have_any_name(people, tmp_path, positive, name):
     path = written(people.drop(columns="y_true").rename(columns={"prob_yes": name}), tmp_path / "a.csv")
-    predictions = read_predictions(path, member="is_train", answer=name, positive=positive, labelled=False)
+    predictions = read_predictions(path, member="is_train", probability=name, positive=positive, labelled=False)
     assert predictions.classes.tolist() == (["no", "yes"] if positive is None else [f"not {positive}", positive])
-    assert np.allclose(predictions.answers[:, 1], people["prob_yes"])
+    assert np.allclose(predictions.outputs[:, 1], people["prob_yes"])
 
 
 def test_tables_as_r_writes_them(people, tmp_path):
@@ -113,7 +113,7 @@ def test_tables_as_r_writes_them(people, tmp_path):
         "aligned.csv": [row.replace(" ", "   ") for row in rows],
     }.items():
         (tmp_path / path).write_text("\n".join([head, *lines]) + "\n")
-        assert np.allclose(read_predictions(tmp_path / path, **OWN).answers[:, 1], people["prob_yes"])
+        assert np.allclose(read_predictions(tmp_path / path, **OWN).outputs[:, 1], people["prob_yes"])
     assert read_table(tmp_path / "named.csv").index.equals(pd.RangeIndex(60))
     (tmp_path / "who.csv").write_text('"age" "note"\n"Ada" 36 "a b"\n"Bob" 41 "c, d"\n')
     assert read_table(tmp_path / "who.csv").index.tolist() == ["Ada", "Bob"]
@@ -123,7 +123,7 @@ def test_tables_as_r_writes_them(people, tmp_path):
 def test_colons_and_tabs_separate_too(people, tmp_path):
     for name, separator in (("a.csv", ":"), ("a.tsv", "\t"), ("A.TSV", "\t")):
         path = written(people, tmp_path / name, sep=separator)
-        assert np.allclose(read_predictions(path, **OWN).answers[:, 1], people["prob_yes"])
+        assert np.allclose(read_predictions(path, **OWN).outputs[:, 1], people["prob_yes"])
     for text in ("note\nseen at 12:30\nwell\n", "two words\nthree words here\nwell\n", '"a;b","c"\n1,2\n'):
         (tmp_path / "b.csv").write_text(text)
         assert len(read_table(tmp_path / "b.csv").columns) == text.split("\n", 1)[0].count(",") + 1

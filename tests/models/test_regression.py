@@ -315,7 +315,7 @@ def test_attacks_that_need_classes_report_it(name, forest, diabetes):
     ("plan", "message"),
     [
         (gl.evidence.Perturbed(), "needs a classifier"),
-        (gl.evidence.FullAnswers(), "needs a classifier"),
+        (gl.evidence.FullOutputs(), "needs a classifier"),
         (gl.evidence.WhiteBox(), "torch target"),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 import guestlist as gl
 from guestlist import InputError
 from guestlist.models import SIGNALS, as_scale, signals_of_probabilities
-from guestlist.models.scales import SCALES, hinge, residual_floor, signals_of_logits, smallest_answer
+from guestlist.models.scales import SCALES, hinge, residual_floor, signals_of_logits, zero_replacement
 
 RNG = np.random.default_rng(0)
 LOGITS, LABELS = RNG.normal(size=(40, 3)), RNG.integers(3, size=40)
@@ -22,15 +22,15 @@ def same(first, other):
 
 def test_signals_are_those_of_the_scale():
     resolved = gl.models.Probabilities().resolved(P, LABELS)
-    assert resolved == gl.models.Probabilities(smallest_answer(P))
-    same(resolved.signals(P, LABELS), signals_of_probabilities(P, LABELS, smallest_answer(P)))
+    assert resolved == gl.models.Probabilities(zero_replacement(P))
+    same(resolved.signals(P, LABELS), signals_of_probabilities(P, LABELS, zero_replacement(P)))
     same(gl.models.Logits().resolved(LOGITS, LABELS).signals(LOGITS, LABELS), signals_of_logits(LOGITS, LABELS))
-    for scale, answers, labels in (
+    for scale, outputs, labels in (
         (resolved, P, LABELS),
         (gl.models.Logits(), LOGITS, LABELS),
         (gl.models.Values(), PREDICTED, TRUE),
     ):
-        assert tuple(scale.signals(answers, labels)) == scale.signal_names
+        assert tuple(scale.signals(outputs, labels)) == scale.signal_names
 
 
 def test_a_hinge_is_that_of_logits_or_of_logarithms_or_the_margin():
@@ -87,7 +87,7 @@ def test_a_scale_is_its_name_or_itself():
 
 
 @pytest.mark.parametrize(
-    ("scale", "answers", "message"),
+    ("scale", "outputs", "message"),
     [
         (gl.models.Probabilities(), [[0.5, 0.6]], "are not probabilities"),
         (gl.models.Probabilities(), [[1.5, -0.5]], "are not probabilities"),
@@ -97,9 +97,9 @@ def test_a_scale_is_its_name_or_itself():
         (gl.models.Values(), [[np.inf]], "infinite values"),
     ],
 )
-def test_impossible_outputs_are_refused(scale, answers, message):
+def test_impossible_outputs_are_refused(scale, outputs, message):
     with pytest.raises(InputError, match=message):
-        scale.check(np.array(answers))
+        scale.check(np.array(outputs))
 
 
 def test_values_have_no_classes():
@@ -166,10 +166,10 @@ def test_signals_of_many_classes_are_computed_in_blocks_and_are_the_same(monkeyp
     rng = np.random.default_rng(0)
     logits, labels = rng.normal(size=(50, 7)) * 3, rng.integers(0, 7, 50)
     scale = as_scale(name)
-    answers = logits if name == "logits" else scale.soft(np.exp(logits))
-    signals, log_p = scale.signals(answers, labels), scale.log_probabilities(answers)
+    outputs = logits if name == "logits" else scale.soft(np.exp(logits))
+    signals, log_p = scale.signals(outputs, labels), scale.log_probabilities(outputs)
     monkeypatch.setattr("guestlist.models.scales.CELLS_AT_ONCE", 20)
-    for signal, values in scale.signals(answers, labels).items():
+    for signal, values in scale.signals(outputs, labels).items():
         np.testing.assert_array_equal(values, signals[signal])
         np.testing.assert_allclose(values, formulas(logits, labels)[signal], rtol=1e-9, err_msg=signal)
-    np.testing.assert_array_equal(scale.log_probabilities(answers), log_p)
+    np.testing.assert_array_equal(scale.log_probabilities(outputs), log_p)

@@ -20,7 +20,7 @@ from papers.systematic_evaluation.data import (
     PREDICTIONS,
     Records,
     location30,
-    published_answers,
+    published_outputs,
     purchase100,
     texas100,
 )
@@ -91,7 +91,7 @@ def test_purchase100_and_texas100_are_read_from_files_in_the_published_format(mo
 def test_missing_data_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("GUESTLIST_DATA", str(tmp_path))
     with pytest.raises(InputError, match=rf"{PREDICTIONS} is not in \$GUESTLIST_DATA"):
-        published_answers("target", defended=False)
+        published_outputs("target", defended=False)
 
 
 def test_noise_is_where_it_is_said_to_be():

@@ -100,7 +100,7 @@ def test_a_target_and_its_shadow_share_no_record(pair):
 def test_what_was_trained_is_not_trained_again(pair, place, monkeypatch):
     monkeypatch.setattr(pairs, "_course", None)
     again = pairs.trained(small(), clusters(), place, seed=0)
-    assert again.target.answers.tobytes() == pair.target.answers.tobytes()
+    assert again.target.outputs.tobytes() == pair.target.outputs.tobytes()
     assert again.hidden.tobytes() == pair.hidden.tobytes()
 
 
@@ -110,7 +110,7 @@ def test_steps_are_those_of_one_training(pair, place):
     module = pairs.fitted(small(), records, rows[:MEMBERS], [0, 0], epochs=4)
     trained = pairs.trained(small(), records, place, seed=0, epochs=4)
     # Equal up to rounding: on one machine the last digits differed, for a reason that is not known.
-    np.testing.assert_allclose(trained.target.answers, pairs.logits(module, records.x[rows]), rtol=0, atol=1e-6)
+    np.testing.assert_allclose(trained.target.outputs, pairs.logits(module, records.x[rows]), rtol=0, atol=1e-6)
     with pytest.raises(ValueError, match="epochs=5 to be one of steps"):
         replace(small(), epochs=5)
 
@@ -131,9 +131,9 @@ def test_half_of_the_targets_records_are_known_and_the_others_attacked(pair):
     parts = [half.target, half.shadow]
     assert [part.member.sum() for part in parts] == [MEMBERS // 2, MEMBERS // 2]
     assert [len(part.member) for part in parts] == [MEMBERS, MEMBERS]
-    rows = {bytes(row) for part in parts for row in part.answers}
-    assert rows == {bytes(row) for row in pair.target.answers}, "outputs of the target only, each once"
-    assert (half.target.answers == pair.target.answers[half.positions]).all()
+    rows = {bytes(row) for part in parts for row in part.outputs}
+    assert rows == {bytes(row) for row in pair.target.outputs}, "outputs of the target only, each once"
+    assert (half.target.outputs == pair.target.outputs[half.positions]).all()
     assert (half.hidden == pair.hidden[half.positions]).all()
 
 
@@ -141,7 +141,7 @@ def test_a_study_without_a_shadow_model_attacks_half_of_the_records(place):
     study = replace(small(), shadow_members=0, sources=(pairs.HALF,))
     half = pairs.trained(study, clusters(), place, seed=0)
     expected = pairs.half_known(pairs.trained(small(), clusters(), place, seed=0))
-    assert half.target.answers.tobytes() == expected.target.answers.tobytes()
+    assert half.target.outputs.tobytes() == expected.target.outputs.tobytes()
     assert study.estimated(half, pairs.HALF) is half
 
 
@@ -151,7 +151,7 @@ def test_a_smaller_shadow_trains_on_some_of_the_same_records(place):
     assert few.tolist() == [*many[: MEMBERS // 2], *many[MEMBERS : MEMBERS + MEMBERS // 2]]
     pair = pairs.trained(study, records, place, seed=0)
     assert pair.shadow.member.tolist() == [True] * (MEMBERS // 2) + [False] * (MEMBERS // 2)
-    assert pair.target.answers.tobytes() == pairs.trained(small(), records, place, seed=0).target.answers.tobytes()
+    assert pair.target.outputs.tobytes() == pairs.trained(small(), records, place, seed=0).target.outputs.tobytes()
 
 
 def test_a_smaller_loss_is_a_smaller_step():
@@ -342,7 +342,7 @@ def test_models_of_location30_are_largest_with_the_members_of_the_authors(member
 
 def test_the_last_hidden_layer_is_what_the_answers_are_made_of(pair):
     design = np.column_stack([pair.hidden, np.ones(len(pair.hidden))])
-    left = pair.target.answers - design @ np.linalg.lstsq(design, pair.target.answers, rcond=None)[0]
+    left = pair.target.outputs - design @ np.linalg.lstsq(design, pair.target.outputs, rcond=None)[0]
     assert np.abs(left).max() < 1e-3
 
 
@@ -364,8 +364,8 @@ def test_defended_models_have_other_architectures(place, monkeypatch):
     network = pairs.Network(width=1 / 32)
     plain = pairs.trained(small(), clusters(), place, seed=0, network=network)
     defended = pairs.trained(small(), clusters(), place, seed=0, network=network, training=pairs.MEMGUARD)
-    assert np.array_equal(plain.target.answers.argmax(axis=1), defended.target.answers.argmax(axis=1))
-    assert not np.allclose(plain.target.answers, defended.target.answers)
+    assert np.array_equal(plain.target.outputs.argmax(axis=1), defended.target.outputs.argmax(axis=1))
+    assert not np.allclose(plain.target.outputs, defended.target.outputs)
 
 
 @pytest.mark.parametrize(("error", "agrees"), [(0.05, "yes"), (0.3, "no")])
@@ -393,7 +393,7 @@ def test_a_shadow_that_knows_nothing_is_seen_by_the_error(pair):
 
 
 def test_a_shadow_that_learnt_its_members_better_is_seen(pair):
-    surer = replace(pair.target, answers=3 * pair.target.answers)  # the same model, with more confidence
+    surer = replace(pair.target, outputs=3 * pair.target.outputs)  # the same model, with more confidence
     same, other = (
         calibrations.aligned("clusters", "one", replace(pair, shadow=outputs)) for outputs in (pair.target, surer)
     )
@@ -413,7 +413,7 @@ def test_the_attack_network_sees_answers_and_labels_of_the_shadow_alone(pair):
 
 
 def test_spreads_and_priors_are_counted_over_members(pair, place, monkeypatch):
-    monkeypatch.setenv("GUESTLIST_DATA", str(place))  # where no published answers are
+    monkeypatch.setenv("GUESTLIST_DATA", str(place))  # where no published outputs are
     risks = risk_scores.risk_scores(pair)[:MEMBERS]
     [[spread, adv_reg, early]] = distributions.spreads(small(), clusters(), place, repeats=1)
     assert (spread.training, adv_reg.training, early.training) == ("no defence", "AdvReg", "early stopping")

@@ -93,8 +93,8 @@ def test_tracin_is_a_loop_over_checkpoints_and_records(data):
 
     def gradient(module, x, y):
         module.zero_grad()
-        answers = module(torch.as_tensor(x[None]))
-        torch.nn.functional.cross_entropy(answers, torch.as_tensor([y])).backward()
+        outputs = module(torch.as_tensor(x[None]))
+        torch.nn.functional.cross_entropy(outputs, torch.as_tensor([y])).backward()
         return np.concatenate([part.grad.numpy().ravel() for part in module.parameters()])
 
     on_tests, on_itself = np.zeros(60), np.zeros(60)

@@ -17,15 +17,15 @@ def predictions():
     labels, member = rng.integers(3, size=120), np.arange(120) < 70
     logits = rng.normal(size=(120, 3))
     logits[np.arange(120), labels] += 1 + member
-    answers = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    return gl.Predictions(answers, labels, member)
+    outputs = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return gl.Predictions(outputs, labels, member)
 
 
 @pytest.fixture(scope="module")
 def case(predictions, tmp_path_factory):
     """The case also has a shadow model with separate records, on which the target is not queried."""
     folder = tmp_path_factory.mktemp("audits") / "a"
-    shadow = gl.Predictions(predictions.answers[::-1], predictions.labels[::-1], predictions.member)
+    shadow = gl.Predictions(predictions.outputs[::-1], predictions.labels[::-1], predictions.member)
     gl.audit_predictions(predictions, shadow=shadow, attacks=["loss"], folder=folder, baseline=False)
     return gl.read_case(folder)
 
@@ -39,7 +39,7 @@ def placed(case, values, predictions):
 
 
 def test_shapr_by_the_published_recursion(case, predictions):
-    x, y, member = predictions.answers, predictions.labels, predictions.member
+    x, y, member = predictions.outputs, predictions.labels, predictions.member
     sides = x[member], y[member], x[~member], y[~member]
     expected = in_row_order(*sides, lambda match: knn_shapley_recursion(match, 5)).mean(axis=0)
     np.testing.assert_allclose(gl.risks.shapr(*sides), expected, atol=1e-12)
@@ -47,7 +47,7 @@ def test_shapr_by_the_published_recursion(case, predictions):
 
 
 def test_shapr_adds_up_to_the_accuracy_of_a_knn_model(case, predictions):
-    x, y, member = predictions.answers, predictions.labels, predictions.member
+    x, y, member = predictions.outputs, predictions.labels, predictions.member
     right = []
     for i in np.flatnonzero(~member):
         near = np.argsort(np.square(x[member] - x[i]).sum(axis=1))[:5]
@@ -67,7 +67,7 @@ def test_a_lone_outlier_has_a_low_value():
 @pytest.mark.parametrize(("name", "value"), [("self_waka", self_waka), ("self_shapley", self_shapley)])
 def test_values_of_a_record_for_itself(name, value, case, predictions):
     member = predictions.member
-    expected = value(predictions.answers[member], predictions.labels[member], Knn(5))
+    expected = value(predictions.outputs[member], predictions.labels[member], Knn(5))
     np.testing.assert_allclose(risks_of(case, [name])[name], placed(case, expected, predictions), atol=1e-9)
 
 

@@ -72,6 +72,6 @@ def test_wrong_input_is_reported():
         gl.risks.leave_one_out(model, (X, VALUES), ids=["x"])
     with pytest.raises(ValueError, match="repeats=0"):
         gl.risks.leave_one_out(model, (X, VALUES), rows=[1], repeats=0)
-    answers = gl.function_target(model.predict, scale="values")
+    outputs = gl.function_target(model.predict, scale="values")
     with pytest.raises(InputError, match="has no training recipe"):
-        gl.risks.leave_one_out(answers, (X, VALUES), rows=[1])
+        gl.risks.leave_one_out(outputs, (X, VALUES), rows=[1])

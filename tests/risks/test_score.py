@@ -20,9 +20,9 @@ def published(request, real_data):
     arrays = np.load(real_data("location30_predictions.npz"))
     parts = {}
     for name in ("target", "shadow"):
-        answers = arrays[f"{name}_{request.param}probs"].astype(np.float64)
+        outputs = arrays[f"{name}_{request.param}probs"].astype(np.float64)
         labels, member = arrays[f"{name}_labels"].astype(int), arrays[f"{name}_member"].astype(bool)
-        parts[name] = (gl.Predictions(answers, labels, member), np.array(modified_entropy(answers, labels)))
+        parts[name] = (gl.Predictions(outputs, labels, member), np.array(modified_entropy(outputs, labels)))
     return parts
 
 

@@ -4,7 +4,7 @@ from scipy.special import log_softmax
 
 from guestlist._kernels import aucs
 from guestlist._views import Rotation
-from guestlist.evidence import answers_of_margin
+from guestlist.evidence import outputs_of_margin
 from guestlist.models import SIGNALS
 from guestlist.models.scales import signals_of_logits
 from guestlist.selfcheck.scenes import CLASSES, SCENE_VARIANTS, SURE, TILT, UNEQUAL, scene
@@ -36,8 +36,8 @@ def test_every_signal_and_output_is_that_of_a_model_with_more_classes(classes):
     made, expected = signals_of_margin(margin, classes), signals_of_logits(logits, labels)
     for name in SIGNALS:
         np.testing.assert_allclose(made[name], expected[name], rtol=1e-9, atol=1e-14, err_msg=name)
-    answers = answers_of_margin(margin, labels, classes)
-    np.testing.assert_allclose(answers, log_softmax(logits, axis=1), rtol=1e-6)
+    outputs = outputs_of_margin(margin, labels, classes)
+    np.testing.assert_allclose(outputs, log_softmax(logits, axis=1), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", SCENE_VARIANTS)

@@ -140,7 +140,9 @@ def test_a_file_is_checked_once_as_long_as_it_stays_as_it_is(store, monkeypatch)
     for k in range(3):
         store.write_model(k, {"loss": np.zeros(3), "margin": np.ones(3)})
     looked, plain = [], folder.check_npz
-    monkeypatch.setattr(folder, "check_npz", lambda path, seal: looked.append(path.name) or plain(path, seal))
+    monkeypatch.setattr(
+        folder, "check_npz", lambda path, provenance: looked.append(path.name) or plain(path, provenance)
+    )
     path = folder.model_path(store.folder, 1)
     assert store.check(path) == ["loss", "margin"]
     assert looked == []  # it wrote them itself
@@ -198,9 +200,9 @@ def test_only_the_requested_signals_are_read(tree, blobs, tmp_path, monkeypatch)
     read = []
     plain = folder.read_checked_npz
 
-    def noted(path, seal, *names, **options):
+    def noted(path, provenance, *names, **options):
         read.append((path.name, names))
-        return plain(path, seal, *names, **options)
+        return plain(path, provenance, *names, **options)
 
     monkeypatch.setattr(folder, "read_checked_npz", noted)
     rotation = folder.open_store(tmp_path).rotation(preload=["loss", "p_y", "nothing"])

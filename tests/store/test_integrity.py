@@ -63,7 +63,7 @@ def changed_npz(path, change):
         np.savez(path, **{name: change(arrays[name]) for name in arrays.files})
 
 
-def with_its_old_seal(path, change):
+def with_its_old_checksum(path, change):
     with zipfile.ZipFile(path) as archive:
         comment = archive.comment
     changed_npz(path, change)
@@ -91,12 +91,12 @@ MISTAKES = {
     ),
     "another seed's reference": lambda f, a: shutil.copy(a / "seed/signals/model-0001.npz", f / "signals"),
     "another fitted model's signals": lambda f, a: shutil.copy(a / "model/signals/model-0000.npz", f / "signals"),
-    "another fitted model's answers": lambda f, a: shutil.copy(a / "model/answers.npz", f),
+    "another fitted model's outputs": lambda f, a: shutil.copy(a / "model/outputs.npz", f),
     "another seed's split": lambda f, a: shutil.copy(a / "seed/split.npz", f),
     "a reference that says nothing": lambda f, a: changed_npz(f / "signals/model-0002.npz", nothing),
-    "the same with its old seal": lambda f, a: with_its_old_seal(f / "signals/model-0002.npz", nothing),
-    "edited answers": lambda f, a: with_its_old_seal(f / "answers.npz", lambda v: v[:, ::-1]),
-    "an edited split": lambda f, a: with_its_old_seal(f / "split.npz", np.logical_not),
+    "the same with its old checksum": lambda f, a: with_its_old_checksum(f / "signals/model-0002.npz", nothing),
+    "edited outputs": lambda f, a: with_its_old_checksum(f / "outputs.npz", lambda v: v[:, ::-1]),
+    "an edited split": lambda f, a: with_its_old_checksum(f / "split.npz", np.logical_not),
     "swapped evidence": lambda f, a: shutil.copy(
         f / "evidence/perturbed/copy-0001.npz", f / "evidence/perturbed/copy-0002.npz"
     ),
@@ -133,7 +133,7 @@ def test_edited_records_are_rewritten_by_an_audit_and_refused_without_one(audits
     [
         "signals/model-0000.npz",
         "signals/model-0002.npz",
-        "answers.npz",
+        "outputs.npz",
         "split.npz",
         "evidence/perturbed/copy-0001.npz",
     ],
@@ -159,14 +159,14 @@ def test_the_integrity_error_names_the_difference(tmp_path):
     path = tmp_path / "a.npz"
     write_checked_npz(path, SEAL, {"x": np.arange(3)})
     assert read_checked_npz(path, SEAL)["x"].tolist() == [0, 1, 2]
-    for seal, message in [
+    for provenance, message in [
         ({**SEAL, "file": "b.npz"}, "a copy of a.npz"),
         ({**SEAL, "data": "e"}, "different records or labels"),
         ({**SEAL, "seed": "1"}, "a different seed"),
         ({**SEAL, "holds": "x"}, "differs from what manifest.json records"),
     ]:
         with pytest.raises(IntegrityError, match=message):
-            read_checked_npz(path, seal)
+            read_checked_npz(path, provenance)
     write_checked_npz(path, SEAL, {"x": np.arange(3)})
     first = path.read_bytes()
     write_checked_npz(path, SEAL, {"x": np.arange(3)})

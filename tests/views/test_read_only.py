@@ -64,7 +64,7 @@ def test_an_attack_that_works_in_place_changes_no_other(model, blobs):
 
     sides = [(x[:60], y[:60]) for x, y in blobs]
     model = model.fit(*sides[0])
-    evidence = [gl.evidence.Perturbed(2), gl.evidence.FullAnswers()]
+    evidence = [gl.evidence.Perturbed(2), gl.evidence.FullOutputs()]
     plan = {"references": 4, "evidence": evidence, "jobs": 1, "baseline": False}
     alone = gl.audit(model, *sides, **plan)
     names = list(alone.attacks["attack"])

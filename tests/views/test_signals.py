@@ -13,7 +13,7 @@ from guestlist._views import signals as views
 from guestlist.attacks import ATTACKS
 from guestlist.errors import NotCollectedError
 from guestlist.models import SIGNALS, signals_of_probabilities
-from guestlist.models.scales import hinge, signals_of_logits, smallest_answer
+from guestlist.models.scales import hinge, signals_of_logits, zero_replacement
 from guestlist.testing import gaussian_simulation
 
 
@@ -71,15 +71,15 @@ def test_margin_near_one_keeps_the_tail_that_one_minus_p_would_lose():
 
 def test_an_exact_zero_is_half_of_the_smallest_output():
     forest = np.array([[1.0, 0.0, 0.0], [0.99, 0.01, 0.0]])
-    smallest = smallest_answer(forest)
+    smallest = zero_replacement(forest)
     assert smallest == 0.005
     margins = signals_of_probabilities(forest, np.array([0, 0]), smallest)["margin"]
     np.testing.assert_allclose(margins, [np.log(1 / 0.005), np.log(0.99 / 0.01)])
 
 
 def test_smallest_output_of_hard_labels_and_of_smooth_models():
-    assert smallest_answer(np.array([[1.0, 0.0]])) == 0.1
-    assert smallest_answer(np.array([[1 - 1e-200, 1e-200]])) == 1e-30
+    assert zero_replacement(np.array([[1.0, 0.0]])) == 0.1
+    assert zero_replacement(np.array([[1 - 1e-200, 1e-200]])) == 1e-30
 
 
 def test_ties_in_argmax_go_to_the_lowest_class():
@@ -109,7 +109,7 @@ def test_shared_arrays_are_read_only():
         signals.values["p_y"],
         signals.reference_member,
         signals.labels,
-        signals.answers,
+        signals.outputs,
         signals.outside("margin").mean,
         signals.outside("margin").variance,
         signals.class_ecdf("loss").below,
@@ -147,7 +147,7 @@ def test_a_population_is_known_to_be_no_member():
     np.testing.assert_array_equal(
         simulation.facing(2).take(np.array([5, 1])).population, simulation.population[2][[5, 1]]
     )
-    np.testing.assert_array_equal(simulation.take(np.array([3, 2])).facing(1).answers, simulation.facing(2).answers)
+    np.testing.assert_array_equal(simulation.take(np.array([3, 2])).facing(1).outputs, simulation.facing(2).outputs)
 
 
 def test_the_stand_in_targets_of_a_view_are_its_references():

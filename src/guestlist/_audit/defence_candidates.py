@@ -11,7 +11,6 @@ from guestlist.defences import (
     DEFENCES,
     L2,
     AdvReg,
-    Answering,
     ConfidencePenalty,
     Distillation,
     DpSgd,
@@ -22,6 +21,7 @@ from guestlist.defences import (
     LabelOnly,
     LabelSmoothing,
     MemGuard,
+    OutputDefence,
     RelaxLoss,
     Removal,
     Rounded,
@@ -234,7 +234,7 @@ def candidates(situation: Situation, defences: Sequence[str] | Mapping[str, Any]
     again = [Candidate(AGAIN, AGAIN)] if "retrain" in situation.target.can else []
     if isinstance(defences, Mapping):
         user_defined = [
-            Candidate(name, name, method if isinstance(method, Removal | Answering) else as_recipe(method))
+            Candidate(name, name, method if isinstance(method, Removal | OutputDefence) else as_recipe(method))
             for name, method in defences.items()
         ]
         _check_folders(user_defined)

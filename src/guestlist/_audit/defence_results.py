@@ -17,11 +17,11 @@ from guestlist._findings import Results, interval_columns, read_case, read_resul
 from guestlist._kernels import consecutive_codes, optional_take
 from guestlist._store import from_json, open_store, read_json, text_digest, to_json, write_json
 from guestlist._util import describe, global_generators, one_thread, reason, stream
-from guestlist.defences import Answering, Removal
+from guestlist.defences import OutputDefence, Removal
 from guestlist.errors import AuditError, FolderError, InputError
 from guestlist.games import single_target_split
 from guestlist.metrics import WITHHELD, Estimate, auc_difference, clustered_proportion, tpr_at_fpr
-from guestlist.models import Target, answering, model_code, query
+from guestlist.models import Target, model_code, query, with_output_defence
 from guestlist.risks import members_by_risk
 
 NOTE = "defence.json"  # written last: its presence means that the audit is complete
@@ -161,8 +161,10 @@ class DefenceRunner:
         pool = inputs.pool
         split = inputs.split
         removed = np.zeros(len(pool), dtype=bool)
-        if isinstance(method, Answering):
-            target = answering(inputs.target, method, members=pool.copied(split.members), seed=self.config.seed)
+        if isinstance(method, OutputDefence):
+            target = with_output_defence(
+                inputs.target, method, members=pool.copied(split.members), seed=self.config.seed
+            )
             return replace(inputs, target=target), removed
         if isinstance(method, Removal):
             risks = table_of(self.plain)

@@ -62,19 +62,19 @@ class Shadows(NamedTuple):
     """Outputs of the shadow models for the adversary's records, one model after the other.
 
     Args:
-        answers: (shadows × records, classes) as logarithms.
+        outputs: (shadows × records, classes) as logarithms.
         labels: (shadows × records,) positions of the classes.
         member: (shadows × records,) whether the shadow was trained on the record.
     """
 
-    answers: np.ndarray
+    outputs: np.ndarray
     labels: np.ndarray
     member: np.ndarray
 
     @property
     def average_loss(self) -> float:
         """Average loss on the records that each model was trained on."""
-        return float(-self.answers[self.member, self.labels[self.member]].mean())
+        return float(-self.outputs[self.member, self.labels[self.member]].mean())
 
 
 def train_shadows(
@@ -95,14 +95,14 @@ def train_shadows(
     rows = np.flatnonzero(unused)
     if len(rows) < FEWEST:
         return None
-    answers = []
+    outputs = []
     members = []
     for number in range(shadows):
         half = np.zeros(len(labels), dtype=bool)
         half[rng.permutation(rows)[: len(rows) // 2]] = True
-        answers.append(train(half, number)[rows])
+        outputs.append(train(half, number)[rows])
         members.append(half[rows])
-    return Shadows(np.concatenate(answers), np.tile(labels[rows], shadows), np.concatenate(members))
+    return Shadows(np.concatenate(outputs), np.tile(labels[rows], shadows), np.concatenate(members))
 
 
 def shadow_predictions(shadows: Shadows, labels: np.ndarray, outputs: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from guestlist._case import Cover
 from guestlist._collect import Progress
 from guestlist._store import write_text
 from guestlist._util import choice, integer, number
-from guestlist.defences import L2, Fit, Recipe, answered, dp_sgd_for, tensor
+from guestlist.defences import L2, Fit, Recipe, dp_sgd_for, module_outputs, tensor
 from guestlist.metrics import WITHHELD, Estimate
 from guestlist.privacy import NOISE_FOR
 
@@ -161,7 +161,7 @@ def best_gap(loss: np.ndarray, member: np.ndarray, nonmember: np.ndarray) -> flo
 
 def log_probabilities(module, x) -> np.ndarray:
     """Return (records, classes) log-probabilities of a torch module with logit outputs."""
-    return answered(module, tensor(x, module)).cpu().double().log_softmax(dim=1).numpy()
+    return module_outputs(module, tensor(x, module)).cpu().double().log_softmax(dim=1).numpy()
 
 
 CONFIDENCE = 0.95

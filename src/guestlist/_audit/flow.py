@@ -399,7 +399,7 @@ class AuditSession:
 
         def replan(references: int) -> int:
             # Evidence that holds outputs of reference models keeps them.
-            if "full_answers" not in self.evidence_names:
+            if "full_outputs" not in self.evidence_names:
                 replan_references(store, inputs, references)
             return _trained_in_order(store)
 

@@ -21,7 +21,7 @@ from guestlist.errors import AuditError, InputError
 from guestlist.evidence import EVIDENCE, LossTrace
 from guestlist.evidence.table import AnyPlan
 from guestlist.games import Game, Preparing, Trials, check_game, draw, hidden_columns
-from guestlist.models import FRAMEWORKS, Target, answers, framework_of, input_checks, model_code, numpy_defaults
+from guestlist.models import FRAMEWORKS, Target, framework_of, input_checks, model_code, numpy_defaults, predict_outputs
 from guestlist.privacy import BayesianRuns, Bonferroni, Claim, ClopperPearson, GaussianRuns, HoldOut, Median
 
 
@@ -265,7 +265,7 @@ def _losses(
         target = make(train, np.ones(len(train), dtype=bool), stream(seed, "canaries", 1 + k))
         pool = target.fitting(about, "data")
         labels = target.labels_of(pool.y)
-        outputs = answers(target.predict, pool.x, target.columns, target.scale)
+        outputs = predict_outputs(target.predict, pool.x, target.columns, target.scale)
         losses.append(target.scale.resolved(outputs, labels).signals(outputs, labels)["loss"])
     return np.stack(losses)
 

@@ -33,7 +33,7 @@ from guestlist._store import (
 from guestlist._util import joined_digest, one_thread, short_repr, stream
 from guestlist.attacks import ATTACKS, Attack, check_attack_names, select_attacks
 from guestlist.errors import InputError
-from guestlist.evidence import FullAnswers, read_evidence, write_full_answers
+from guestlist.evidence import FullOutputs, read_evidence, write_full_outputs
 from guestlist.games import Sides, Split, options_of
 from guestlist.models import Predictions, numpy_defaults
 from guestlist.privacy import Claim
@@ -113,14 +113,14 @@ def _prepare(predictions: Predictions, shadow: Predictions | None, config: Audit
     """Validate the predictions and select the attacks that can run on them."""
     for name, value in {"predictions": predictions, "shadow": shadow}.items():
         if not isinstance(value, Predictions) and not (name == "shadow" and value is None):
-            raise ValueError(f"Expected {name}={short_repr(value)} to be gl.Predictions(answers, labels, member).")
+            raise ValueError(f"Expected {name}={short_repr(value)} to be gl.Predictions(outputs, labels, member).")
     names = check_attack_names(config.attacks)
     _check_attacks(names or (), shadow)
     signal_names = signals_of(predictions)
     n_shadows = int(shadow is not None)
     evidence = []
     if n_shadows and predictions.scale.has_classes and predictions.labelled:
-        evidence.append(FullAnswers.name)
+        evidence.append(FullOutputs.name)
     attacks = select_attacks(names, n_shadows, evidence, signals=signal_names)
     if names is None:
         # A shadow model has its own records, so attacks cannot compare models on one record.
@@ -157,13 +157,13 @@ def signals_of(predictions: Predictions) -> tuple[str, ...]:
 def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None) -> None:
     """Raise if an attack needs more than the predictions."""
     evidence_of = {name: ATTACKS[name].evidence for name in attacks if isinstance(name, str) and name in ATTACKS}
-    needs_model = [name for name, kind in evidence_of.items() if kind and kind != FullAnswers.name]
+    needs_model = [name for name, kind in evidence_of.items() if kind and kind != FullOutputs.name]
     if needs_model:
         raise InputError(
             f"{', '.join(needs_model)} needs the model, not only its predictions. Audit the model with gl.audit "
             "(guestlist audit --model)."
         )
-    needs_shadow = [name for name, kind in evidence_of.items() if kind == FullAnswers.name]
+    needs_shadow = [name for name, kind in evidence_of.items() if kind == FullOutputs.name]
     if needs_shadow and shadow is None:
         raise InputError(
             f"{', '.join(needs_shadow)} is fitted on the outputs of a shadow model for its own members and non-members. "
@@ -198,7 +198,7 @@ def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> 
     rows = [stream(0, "pool", k).permutation(len(part.labels)) for k, part in enumerate(models)]
     parts = [part.take(order) for part, order in zip(models, rows, strict=True)]
     shadow = inputs.shadow
-    if shadow is not None and (shadow.answers.shape[1], shadow.scale) != (target.answers.shape[1], target.scale):
+    if shadow is not None and (shadow.outputs.shape[1], shadow.scale) != (target.outputs.shape[1], target.scale):
         raise InputError(
             "The shadow's outputs must have the same classes and scale as the target's. Export both in the same format."
         )
@@ -206,7 +206,7 @@ def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> 
     if not target.scale.has_classes:
         classes = np.array([])
     elif classes is None:
-        classes = np.arange(target.answers.shape[1])
+        classes = np.arange(target.outputs.shape[1])
     # Each model is evaluated on its own records.
     split = Split(
         block_diag(*(part.member for part in parts)), block_diag(*(np.ones_like(part.member) for part in parts))
@@ -223,9 +223,9 @@ def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> 
     )
     store = open_store(folder, manifest)
     store.write_pool(_pool(parts, rows, classes))
-    store.write_answers(np.concatenate([part.answers for part in parts]))
+    store.write_outputs(np.concatenate([part.outputs for part in parts]))
     store.write_split(split)
-    scale = target.scale.resolved(target.answers, target.labels)
+    scale = target.scale.resolved(target.outputs, target.labels)
 
     def over_pool(k: int, values: np.ndarray) -> np.ndarray:
         """Return values over the whole pool, NaN for records of other models."""
@@ -234,10 +234,10 @@ def _store(inputs: PredictionInputs, folder: Path, about: Mapping[str, Any]) -> 
         return everywhere
 
     for k, part in enumerate(parts):
-        signals = scale.signals(part.answers, part.labels)
+        signals = scale.signals(part.outputs, part.labels)
         store.write_model(k, {name: over_pool(k, signals[name]) for name in signals_of(part)})
         if k and scale.has_classes:
-            write_full_answers(store, k, over_pool(k, scale.log_probabilities(part.answers)))
+            write_full_outputs(store, k, over_pool(k, scale.log_probabilities(part.outputs)))
     return store
 
 
@@ -245,7 +245,7 @@ def _fingerprint(parts: Sequence[Predictions]) -> str:
     """Return a digest of all predictions, labels, members and persons."""
     content = []
     for part in parts:
-        content += [np.ascontiguousarray(array).tobytes() for array in (part.answers, part.labels, part.member)]
+        content += [np.ascontiguousarray(array).tobytes() for array in (part.outputs, part.labels, part.member)]
         if part.persons is not None:
             content.append("\n".join(map(str, part.persons)).encode())
     return joined_digest(*content)

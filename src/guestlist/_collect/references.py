@@ -16,7 +16,7 @@ from guestlist._util import Notes, global_generators, integer, number, one_threa
 from guestlist.data import Data
 from guestlist.errors import AuditError, AuditWarning, FolderError, InputError
 from guestlist.games import draw
-from guestlist.models import Predict, Scale, Target, Trainer, answers, model_code, row_blocks, unchanged
+from guestlist.models import Predict, Scale, Target, Trainer, model_code, predict_outputs, row_blocks, unchanged
 from guestlist.models.input_checks import query_records
 
 
@@ -72,7 +72,7 @@ class SignalExtractor:
             try:
                 with model_code():
                     predict_functions = train()
-                return [answers(predict, x, self.columns, self.scale) for predict in predict_functions]
+                return [predict_outputs(predict, x, self.columns, self.scale) for predict in predict_functions]
             except AuditError as error:
                 raise AuditError(f"{name}{details()}: {error}") from error
             except Exception as error:
@@ -85,9 +85,9 @@ class SignalExtractor:
         """Select records."""
         return replace(self, labels=self.labels[records])
 
-    def signals(self, answers: np.ndarray) -> dict[str, np.ndarray]:
+    def signals(self, outputs: np.ndarray) -> dict[str, np.ndarray]:
         """Return (records,) signals by name from outputs for all the records."""
-        return self.scale.signals(answers, self.labels)
+        return self.scale.signals(outputs, self.labels)
 
 
 def is_unknown_category(error: Exception) -> bool:
@@ -112,7 +112,9 @@ def query_target(target: Target, pool: Data) -> "tuple[np.ndarray, Consistency |
     """
     # One thread, as for references: the outputs do not depend on the number of cores.
     with one_thread(), unchanged(pool, target.name):
-        outputs = query_records(pool, lambda records: answers(target.predict, records.x, target.columns, target.scale))
+        outputs = query_records(
+            pool, lambda records: predict_outputs(target.predict, records.x, target.columns, target.scale)
+        )
         return outputs, consistency(target, pool, outputs)
 
 
@@ -165,7 +167,7 @@ def consistency(target: Target, pool: Data, outputs: np.ndarray) -> Consistency 
     sample = pool.take(rows).x
 
     def query(x) -> np.ndarray:
-        return answers(target.predict, x, target.columns, target.scale)
+        return predict_outputs(target.predict, x, target.columns, target.scale)
 
     try:
         first = query(sample)
@@ -325,10 +327,10 @@ def open_context(
 
 def _write_or_check_outputs(store: Store, target: Target, outputs: np.ndarray, labels: np.ndarray) -> Scale:
     """Write the target's outputs, or compare them with the stored ones; return the scale fitted to them."""
-    stored = store.answers()
+    stored = store.outputs()
     if stored is None:
         _check_signals(store, target, outputs, labels)
-        store.write_answers(outputs)
+        store.write_outputs(outputs)
         # The signals depend on the exact outputs, and are written below.
         model_path(store.folder, 0).unlink(missing_ok=True)
     elif stored.shape != outputs.shape or _differ_beyond_rounding(stored, outputs):
@@ -460,12 +462,12 @@ class TrainReference:
         return getattr(self.train, "is_robust", False)
 
     def files(self, k: int, pool: Data) -> Files:
-        return {model_path(self.folder, k): self.extractor.signals(self.answers(k, pool))}
+        return {model_path(self.folder, k): self.extractor.signals(self.outputs(k, pool))}
 
-    def answers(self, k: int, pool: Data) -> np.ndarray:
+    def outputs(self, k: int, pool: Data) -> np.ndarray:
         """Train reference ``k`` and return its outputs for every record of the pool."""
         if self.stacked:
-            return self.answers_of_stack((k,), pool)[0]
+            return self.outputs_of_stack((k,), pool)[0]
         rng = stream(self.seed, "training", k)
         rows = self.rows[k]
         return self.extractor.train_and_query(
@@ -476,7 +478,7 @@ class TrainReference:
             details=lambda: self._details(rows),
         )
 
-    def answers_of_stack(self, numbers: Sequence[int], pool: Data) -> list[np.ndarray]:
+    def outputs_of_stack(self, numbers: Sequence[int], pool: Data) -> list[np.ndarray]:
         """Train some references together and return the outputs of each for every record of the pool."""
         rngs = [stream(self.seed, "training", k) for k in numbers]
         rows = [self.rows[k] for k in numbers]
@@ -509,10 +511,10 @@ class TrainStack:
 
     def files(self, k: int, pool: Data) -> Files:
         numbers = self.stacks[k]
-        outputs = self.reference.answers_of_stack(numbers, pool)
+        outputs = self.reference.outputs_of_stack(numbers, pool)
         return {
-            model_path(self.reference.folder, number): self.reference.extractor.signals(answers)
-            for number, answers in zip(numbers, outputs, strict=True)
+            model_path(self.reference.folder, number): self.reference.extractor.signals(outputs)
+            for number, outputs in zip(numbers, outputs, strict=True)
         }
 
 

@@ -70,9 +70,9 @@ def one_probability(case: Case) -> Outcome:
     """Check for a logit of two classes that always lies in [0, 1]: it has gone through a sigmoid."""
     if case.setting.scale != models.Logits.name or case.setting.classes != 2:
         return NOT_APPLICABLE
-    if case.setting.answers is None:
+    if case.setting.outputs is None:
         return NOT_RUN
-    first, second = case.setting.answers[case.truth.evaluated].T
+    first, second = case.setting.outputs[case.truth.evaluated].T
     issue = (first == 0).all() and (second >= 0).all() and (second <= 1).all()
     return outcome(bool(issue), {"records": len(first)})
 
@@ -82,9 +82,9 @@ def saturation(case: Case) -> Outcome:
     scale = models.as_scale(case.setting.scale)
     if not scale.hides_logits or "p_y" not in scale.signal_names:
         return NOT_APPLICABLE
-    if case.setting.answers is None:
+    if case.setting.outputs is None:
         return NOT_RUN
-    share = scale.saturated(case.setting.answers[case.truth.evaluated])
+    share = scale.saturated(case.setting.outputs[case.truth.evaluated])
     return outcome(share >= MIN_SATURATED, {"share": share})
 
 

@@ -35,13 +35,13 @@ def rotation_from_store(
     """
     rotation = _mask_records(store.rotation(references, preload), store.split.always_included)
     evidence = evidence.take_references(slice(references))
-    answers = _log_probabilities(store, rotation)
+    outputs = _log_probabilities(store, rotation)
     stand_ins = evidence.for_stand_ins()
     return replace(
         rotation,
         evidence=lambda k: stand_ins if k else evidence,
         not_evaluated=~store.split.evaluated[0],
-        answers=lambda k: None if k else answers,
+        outputs=lambda k: None if k else outputs,
     )
 
 
@@ -69,7 +69,7 @@ def _log_probabilities(store: Store, rotation: Rotation) -> np.ndarray | None:
 
     NaN: the target was not queried for the record.
     """
-    outputs = store.answers()
+    outputs = store.outputs()
     scale = as_scale(store.manifest.scale)
     if outputs is None or not scale.has_classes:
         return None
@@ -108,9 +108,9 @@ def case_in(
     split = store.split
     rotation = rotation_from_store(store, evidence.without(*owners), references, needed)
     models = [k for k in store.models() if references is None or k <= references]
-    answers = store.answers()
-    if answers is not None and answers.shape[1] > 2:
-        answers = answers.max(axis=1, keepdims=True)  # The outputs of many classes are large.
+    outputs = store.outputs()
+    if outputs is not None and outputs.shape[1] > 2:
+        outputs = outputs.max(axis=1, keepdims=True)  # The outputs of many classes are large.
     known = store.manifest
     setting = Setting(
         name=str(known.about.get("name", "model")),
@@ -119,7 +119,7 @@ def case_in(
         seed=known.seed,
         rate=float(known.game.get("rate") or split.members.mean()),
         fingerprints={"data": known.data, "recipe": known.recipe, "seed": str(known.seed)},
-        answers=answers,
+        outputs=outputs,
         predictions=known.recipe == PREDICTIONS,
         until=until,
         spent=spent,

@@ -136,8 +136,8 @@ def record_table(case: Case) -> pd.DataFrame:
         signal = signal_of(case.view, name)
         if signal is not None:
             records[name] = signal[evaluated]
-    if case.view.answers is not None and case.setting.scale != Labels.name:
-        records["confidence"] = np.exp(np.float64(case.view.answers.max(axis=1)[evaluated]))
+    if case.view.outputs is not None and case.setting.scale != Labels.name:
+        records["confidence"] = np.exp(np.float64(case.view.outputs.max(axis=1)[evaluated]))
     for name, values in risk_columns(case).items():
         records[f"risk_{name}"] = values[evaluated]
     if RISKS["mu"].possible(case):

@@ -5,7 +5,7 @@
     split.npz                member and asked, both (models, records): training sets and evaluated records
     signals/model-0000.npz   one per model; written atomically, so present means complete
     baseline.json            the model-free baseline
-    answers.npz              the target's outputs
+    outputs.npz              the target's outputs
     evidence/distilled/      other evidence, one folder per type, with a plan.json
     scores/lira.npy          one per attack
     records.parquet  attacks.parquet  results.json  report.html
@@ -137,7 +137,7 @@ def read_manifest(path: Path) -> Manifest:
 T = TypeVar("T")
 POOL = "pool.parquet"
 SPLIT = "split.npz"
-ANSWERS = "answers.npz"
+OUTPUTS = "outputs.npz"
 MANY_RECORDS = 100_000  # more records have their signals in single precision
 MANY_CELLS = 2**24  # models times records; with more, not all signals are in memory at once
 ALWAYS_WHOLE = ("margin", "loss")  # signals that are read often; with many cells the others are read in parts
@@ -210,23 +210,23 @@ class Store:
         """Return (records,) signals of model ``k`` by name."""
         return {name: values.astype(np.float64) for name, values in self._signals(k).items()}
 
-    def write_answers(self, answers: np.ndarray) -> None:
+    def write_outputs(self, outputs: np.ndarray) -> None:
         """Write the (records, classes) outputs of the target."""
-        path = self.folder / ANSWERS
-        self._write_digest(ANSWERS, write_checked_npz(path, self._audit_provenance(ANSWERS), {"answers": answers}))
+        path = self.folder / OUTPUTS
+        self._write_digest(OUTPUTS, write_checked_npz(path, self._audit_provenance(OUTPUTS), {"outputs": outputs}))
 
-    def answers(self) -> np.ndarray | None:
+    def outputs(self) -> np.ndarray | None:
         """Return the (records, classes) outputs of the target; None before it was queried."""
         # An audit that was killed between the two writes has the file, and no digest of it in the manifest.
-        if not (self.folder / ANSWERS).exists() or ANSWERS not in self.manifest.files:
+        if not (self.folder / OUTPUTS).exists() or OUTPUTS not in self.manifest.files:
             return None
-        return self.required_answers()
+        return self.required_outputs()
 
-    def required_answers(self) -> np.ndarray:
+    def required_outputs(self) -> np.ndarray:
         """Return the (records, classes) outputs of the target; raise if it was not queried."""
-        path = self._existing(ANSWERS)
-        provenance = {**self._audit_provenance(ANSWERS), CONTENT: self.manifest.files.get(ANSWERS, "")}
-        return read_or_explain(path, lambda path: read_checked_npz(path, provenance))["answers"]
+        path = self._existing(OUTPUTS)
+        provenance = {**self._audit_provenance(OUTPUTS), CONTENT: self.manifest.files.get(OUTPUTS, "")}
+        return read_or_explain(path, lambda path: read_checked_npz(path, provenance))["outputs"]
 
     # -- files with integrity metadata ------------------------------------------------------------------------------
 
@@ -304,15 +304,15 @@ class Store:
     def _provenance(self, path: Path) -> dict[str, str]:
         """Return the digests of everything that a file of signals or evidence depends on."""
         provenance = self._audit_provenance(self._name(path))
-        answers = self.manifest.files.get(ANSWERS, "")
+        outputs = self.manifest.files.get(OUTPUTS, "")
         if path.parent.name == "signals":
             k = int(path.stem.removeprefix("model-"))
             provenance["rows"] = self._rows_digest(k)
             if k == 0:
-                provenance["answers"] = answers
+                provenance["outputs"] = outputs
         elif path.parent.parent.name == "evidence":
             provenance["plan"] = self._read_plan(path.parent / "plan.json")[1]["plan"]
-            provenance["answers"] = answers
+            provenance["outputs"] = outputs
         return provenance
 
     def _audit_provenance(self, name: str) -> dict[str, str]:

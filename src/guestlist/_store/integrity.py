@@ -136,7 +136,7 @@ def fingerprint(data: Data, hashes: np.ndarray | None = None) -> str:
 # Name of an input to its digest.
 Provenance = Mapping[str, str]
 # Keys in files on disk.
-METADATA = "seal"
+METADATA = "integrity"
 CONTENT = "holds"
 FILE = "file"
 
@@ -245,7 +245,7 @@ DESCRIPTIONS = {
     "scale": "outputs on a different scale",
     "classes": "different classes",
     "rows": "different training records",
-    "answers": "different outputs of the target",
+    "outputs": "different outputs of the target",
     "plan": "different options",
 }
 

@@ -73,7 +73,7 @@ SELDOM = {
 ROLES = {
     "label": "the label (--label)",
     "member": "the member (--member)",
-    "answer": "the answer (--probability)",
+    "probability": "the probability (--probability)",
     "id": "the id (--id)",
     "person": "the person (--person)",
     "group": "a group (--group)",

@@ -1,7 +1,7 @@
 from .evidence import NO_EVIDENCE as NO_EVIDENCE
 from .evidence import Degenerate as Degenerate
 from .evidence import Evidence as Evidence
-from .evidence import FullAnswersView as FullAnswersView
+from .evidence import FullOutputsView as FullOutputsView
 from .evidence import LeavesView as LeavesView
 from .evidence import ModelsView as ModelsView
 from .evidence import NeighboursView as NeighboursView

@@ -145,8 +145,8 @@ class LeavesView:
 
 
 @dataclass(frozen=True)
-class FullAnswersView:
-    """Outputs of the references for every class; those of the target are ``view.answers``.
+class FullOutputsView:
+    """Outputs of the references for every class; those of the target are ``view.outputs``.
 
     Args:
         log_p: (references, records, classes) logarithms of probabilities. NaN: not queried.
@@ -156,12 +156,12 @@ class FullAnswersView:
     log_p: np.ndarray
     member: np.ndarray
 
-    def take(self, records: np.ndarray) -> FullAnswersView:
-        return FullAnswersView(self.log_p[:, records], take_columns(self.member, records))
+    def take(self, records: np.ndarray) -> FullOutputsView:
+        return FullOutputsView(self.log_p[:, records], take_columns(self.member, records))
 
-    def take_references(self, references: np.ndarray | slice) -> FullAnswersView:
+    def take_references(self, references: np.ndarray | slice) -> FullOutputsView:
         """Select references."""
-        return FullAnswersView(self.log_p[references], self.member[references])
+        return FullOutputsView(self.log_p[references], self.member[references])
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class Signals(_Cached):
         labels: (records,) true class of each record, as an index.
         evidence: Evidence about the target beyond its signals.
         population: (records,) true for records that the target did not train on and that are not evaluated.
-        answers: (records, classes) logarithms of the target's probabilities; None if they are not known.
+        outputs: (records, classes) logarithms of the target's probabilities; None if they are not known.
 
     Raises:
         ValueError: If the arrays do not fit together.
@@ -81,7 +81,7 @@ class Signals(_Cached):
     labels: np.ndarray
     evidence: Evidence = NO_EVIDENCE
     population: np.ndarray | None = None
-    answers: np.ndarray | None = None
+    outputs: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         references, records = self.reference_member.shape
@@ -92,7 +92,7 @@ class Signals(_Cached):
             for name, values in self.values.items():
                 if values.shape != shape:
                     raise ValueError(f"Expected signal {name!r} shaped {shape}, found {values.shape}.")
-        freeze_fields(self, "values", "reference_member", "labels", "population", "answers")
+        freeze_fields(self, "values", "reference_member", "labels", "population", "outputs")
 
     @property
     def references(self) -> int:
@@ -225,7 +225,7 @@ class Signals(_Cached):
             labels=self.labels[records],
             evidence=self.evidence.take(records),
             population=optional_take(self.population, records),
-            answers=optional_take(self.answers, records),
+            outputs=optional_take(self.outputs, records),
         )
 
     def with_references(self, models: ModelsView) -> "Signals":
@@ -279,7 +279,7 @@ def _no_evidence(_model: int) -> Evidence:
     return NO_EVIDENCE
 
 
-def _no_answers(_model: int) -> np.ndarray | None:
+def _no_outputs(_model: int) -> np.ndarray | None:
     return None
 
 
@@ -299,7 +299,7 @@ class Rotation(_Cached):
             references of each other.
         evidence: Function from a model to the evidence about it.
         not_evaluated: (records,) true for records that are not evaluated; models may have trained on them.
-        answers: Function from a model to the (records, classes) logarithms of its probabilities, or None.
+        outputs: Function from a model to the (records, classes) logarithms of its probabilities, or None.
 
     Examples:
         >>> rotation = gl.testing.gaussian_simulation(1.0, records=50, models=5)
@@ -313,7 +313,7 @@ class Rotation(_Cached):
     together: np.ndarray | None = None
     evidence: Callable[[int], Evidence] = _no_evidence
     not_evaluated: np.ndarray | None = None
-    answers: Callable[[int], np.ndarray | None] = _no_answers
+    outputs: Callable[[int], np.ndarray | None] = _no_outputs
 
     def __post_init__(self) -> None:
         freeze_fields(self, "values", "member", "labels", "together", "not_evaluated")
@@ -381,7 +381,7 @@ class Rotation(_Cached):
             labels=self.labels,
             evidence=self.evidence(k),
             population=population,
-            answers=self.answers(k),
+            outputs=self.outputs(k),
         )
 
     def others(self, k: int) -> np.ndarray:
@@ -397,7 +397,7 @@ class Rotation(_Cached):
             member=self.member[as_slice(chosen)],
             together=self.blocks[models],
             evidence=lambda k: self.evidence(int(chosen[k])),
-            answers=lambda k: self.answers(int(chosen[k])),
+            outputs=lambda k: self.outputs(int(chosen[k])),
         )
 
     def take_records(self, records: np.ndarray) -> "Rotation":
@@ -413,7 +413,7 @@ class Rotation(_Cached):
             labels=self.labels[records],
             evidence=lambda k: self.evidence(k).take(records),
             not_evaluated=optional_take(self.not_evaluated, records),
-            answers=lambda k: optional_take(self.answers(k), records),
+            outputs=lambda k: optional_take(self.outputs(k), records),
         )
 
     @property

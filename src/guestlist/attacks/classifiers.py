@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 from threadpoolctl import threadpool_limits
 
-from guestlist._views import FullAnswersView, Signals
+from guestlist._views import FullOutputsView, Signals
 from guestlist.errors import NotCollectedError
 
 HIDDEN = 64
@@ -180,19 +180,19 @@ def class_log_odds(log_p: np.ndarray) -> np.ndarray:
     return np.clip(log_p - log_complement, -LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
 
 
-def _outputs(signals: Signals) -> tuple[FullAnswersView, np.ndarray]:
+def _outputs(signals: Signals) -> tuple[FullOutputsView, np.ndarray]:
     """Return the outputs of the references and of the target, both in single precision, as in the folder."""
-    references = signals.evidence.need("full_answers")
-    if signals.answers is None:
+    references = signals.evidence.need("full_outputs")
+    if signals.outputs is None:
         raise NotCollectedError(
             "This attack compares the target's full outputs with those of reference models, which were not collected. "
-            "Collect them with evidence=[gl.evidence.FullAnswers()] (--evidence full_answers)."
+            "Collect them with evidence=[gl.evidence.FullOutputs()] (--evidence full_outputs)."
         )
-    return references, signals.answers.astype(np.float32)
+    return references, signals.outputs.astype(np.float32)
 
 
 def _fit_network(
-    references: FullAnswersView,
+    references: FullOutputsView,
     labels: np.ndarray,
     records: np.ndarray,
     features: Features,

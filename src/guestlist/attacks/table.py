@@ -391,7 +391,7 @@ ATTACKS: dict[str, Attack] = {
         needs=("p_y",),
         references=1,
         threshold=0.0,
-        evidence="full_answers",
+        evidence="full_outputs",
         learns=True,
     ),
     "nn_nasr": Attack(
@@ -402,7 +402,7 @@ ATTACKS: dict[str, Attack] = {
         needs=("p_y",),
         references=1,
         threshold=0.0,
-        evidence="full_answers",
+        evidence="full_outputs",
         learns=True,
     ),
     "white_box": Attack(

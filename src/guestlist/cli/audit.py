@@ -94,7 +94,7 @@ minutes = option(
 @option(
     INPUTS,
     "--probability",
-    "answer",
+    "probability",
     metavar="COLUMN",
     help='With --predictions: column with one class probability, e.g. prob_yes, or a pattern such as "prob_{}".  '
     "[default: p_{}, z_{}]",
@@ -168,7 +168,7 @@ def audit(out, verbose, as_json, **options):
 
 # Options that only one of the two types of audit reads. The other type rejects them, so that they are not ignored
 # silently.
-FOR_PREDICTIONS = ("shadow", "features", "member", "answer", "positive", "no_labels")
+FOR_PREDICTIONS = ("shadow", "features", "member", "probability", "positive", "no_labels")
 FOR_MODELS = (
     "members",
     "nonmembers",
@@ -243,7 +243,7 @@ def _within_minutes(minutes: float, seconds_per_model: float | None, at_most: in
 def _of_predictions(out: Path, options: dict):
 
     path = options["predictions"]
-    columns = {name: options[name] for name in ("scale", "label", "answer", "positive")}
+    columns = {name: options[name] for name in ("scale", "label", "probability", "positive")}
     columns["labelled"] = not options["no_labels"]
     if options["member"]:
         columns["member"] = options["member"]

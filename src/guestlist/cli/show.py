@@ -131,7 +131,7 @@ def _risks() -> list[dict]:
             "references": row.references,
             "recommended": "yes" if row.recommended else "",
             "by default": row.default,
-            "needs": ", ".join([*row.needs, *(["outputs"] if row.answers else []), row.evidence]).strip(", "),
+            "needs": ", ".join([*row.needs, *(["outputs"] if row.outputs else []), row.evidence]).strip(", "),
             "cost": row.cost,
             "paper": row.paper,
         }

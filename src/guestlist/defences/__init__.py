@@ -45,7 +45,7 @@ Examples:
 
     >>> outputs = [gl.defences.LabelOnly(), gl.defences.Rounded(1), gl.defences.Temperature(2.0), gl.defences.TopK(1)]
     >>> outputs += [gl.defences.MemGuard(held_out=data)]
-    >>> all(isinstance(defence, gl.defences.Answering) for defence in outputs)
+    >>> all(isinstance(defence, gl.defences.OutputDefence) for defence in outputs)
     True
     >>> gl.defences.TopK(1).apply(np.array([[0.5, 0.2, 0.3]])).tolist()
     [[0.5, 0.25, 0.25]]

@@ -14,10 +14,10 @@ from .matching import Matched as Matched
 from .matching import Removal as Removal
 from .matching import dp_at as dp_at
 from .matching import stopped_at as stopped_at
-from .outputs import Answering as Answering
 from .outputs import LabelOnly as LabelOnly
+from .outputs import OutputDefence as OutputDefence
+from .outputs import OutputTransform as OutputTransform
 from .outputs import Rounded as Rounded
-from .outputs import Say as Say
 from .outputs import Temperature as Temperature
 from .outputs import TopK as TopK
 from .recipe import ATTACKERS as ATTACKERS
@@ -54,9 +54,9 @@ from .torch_devices import prefer_device as prefer_device
 from .torch_devices import torch_device as torch_device
 from .torch_training import Fit as Fit
 from .torch_training import Objective as Objective
-from .torch_training import answered as answered
 from .torch_training import cnn as cnn
 from .torch_training import evaluation_mode as evaluation_mode
 from .torch_training import labels_tensor as labels_tensor
 from .torch_training import mlp as mlp
+from .torch_training import module_outputs as module_outputs
 from .torch_training import tensor as tensor

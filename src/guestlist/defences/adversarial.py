@@ -9,15 +9,15 @@ from scipy.special import softmax
 
 from guestlist._util import DescribedRecipe, integer, number, one_thread, torch
 from guestlist.data import Data
-from guestlist.defences.outputs import Ask, Say
+from guestlist.defences.outputs import OutputTransform, PredictProbabilities
 from guestlist.defences.torch_training import (
     Batch,
     Fit,
     Loss,
     Start,
-    answered,
     labels_tensor,
     mlp,
+    module_outputs,
     soft,
     tensor,
 )
@@ -63,7 +63,7 @@ class AdvReg:
     def begin(self, start: Start) -> Loss:
         x = tensor(self.held_out.x, start.module)
         y = labels_tensor(self.held_out.y, start.module)
-        classes = answered(start.module, x[:1]).shape[1]
+        classes = module_outputs(start.module, x[:1]).shape[1]
         # Later draws must not depend on the classifier.
         with torch.random.fork_rng(devices=[start.x.device] if start.x.is_cuda else []):
             torch.manual_seed(int(start.rng.integers(2**63)))
@@ -71,26 +71,26 @@ class AdvReg:
         optimizer = torch.optim.Adam(attack.parameters(), lr=self.learning_rate)
         log_probability = torch.nn.functional.logsigmoid  # of log-odds
 
-        def odds(answers, labels):
+        def odds(outputs, labels):
             """Return (records,) log-odds of membership according to the classifier."""
-            return attack(torch.cat([answers.softmax(dim=1), soft(labels, classes, answers)], dim=1)).flatten()
+            return attack(torch.cat([outputs.softmax(dim=1), soft(labels, classes, outputs)], dim=1)).flatten()
 
-        def learn(answers, batch: Batch) -> None:
+        def learn(outputs, batch: Batch) -> None:
             for _ in range(self.steps):
                 rows = start.rng.choice(len(y), size=len(batch.y), replace=len(batch.y) > len(y))
-                inside = odds(answers.detach(), batch.y)
-                outside = odds(answered(start.module, x[rows]), y[rows])
+                inside = odds(outputs.detach(), batch.y)
+                outside = odds(module_outputs(start.module, x[rows]), y[rows])
                 gain = log_probability(inside).mean() + log_probability(-outside).mean()
                 optimizer.zero_grad()
                 (-gain).backward()
                 optimizer.step()
 
-        def loss(answers, batch: Batch):
-            plain = start.loss(answers, batch)
+        def loss(outputs, batch: Batch):
+            plain = start.loss(outputs, batch)
             if not self.weight or batch.epoch < self.warm_up:
                 return plain
-            learn(answers, batch)
-            return plain + self.weight * log_probability(odds(answers, batch.y)).mean()
+            learn(outputs, batch)
+            return plain + self.weight * log_probability(odds(outputs, batch.y)).mean()
 
         return loss
 
@@ -148,16 +148,16 @@ class MemGuard(DescribedRecipe):
         number("rate", self.rate, 0)
         _check_held_out(self.held_out)
 
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
+    def begin(self, predict: PredictProbabilities, data: Data | None, rng: np.random.Generator) -> OutputTransform:
         if data is None:
             raise InputError("MemGuard is fitted on the records that the model was trained on. Pass members=.")
         with one_thread():  # more threads would slow down small networks
-            parts = [ask(data.x), ask(self.held_out.x)]
+            parts = [predict(data.x), predict(self.held_out.x)]
             size = min(map(len, parts))  # equal numbers, so that undecided means a probability of 0.5
-            answers = np.concatenate([p[rng.permutation(len(p))[:size]] for p in parts])
-            training = Data(np.sort(answers, axis=1), np.repeat([1, 0], size))
+            outputs = np.concatenate([p[rng.permutation(len(p))[:size]] for p in parts])
+            training = Data(np.sort(outputs, axis=1), np.repeat([1, 0], size))
             # The search for noise is small, and runs on the CPU.
-            network = self.classifier(mlp(answers.shape[1], 2, hidden=self.hidden), training, rng).cpu()
+            network = self.classifier(mlp(outputs.shape[1], 2, hidden=self.hidden), training, rng).cpu()
         return Guarded(
             network=network, budget=self.budget, steps=self.steps, rate=self.rate, seed=int(rng.integers(2**63))
         )
@@ -199,7 +199,7 @@ class Guarded:
         def keep(some: np.ndarray, noise: np.ndarray) -> None:
             """Keep the new output if it changes less than the previous one."""
             new = self._undecided(p[some], noise, beyond[some])
-            change, before = (np.abs(answers - p[some]).sum(axis=1) for answers in (new, noisy[some]))
+            change, before = (np.abs(outputs - p[some]).sum(axis=1) for outputs in (new, noisy[some]))
             better = (before == 0) | ((change > 0) & (change < before))
             noisy[some[better]] = new[better]
 
@@ -253,13 +253,13 @@ class Guarded:
             crossed = np.sign(self.odds(softmax(z + middle[:, None] * noise, axis=1))) != at_first
             low = np.where(crossed, low, middle)
             high = np.where(crossed, middle, high)
-        answers = softmax(z + np.where(beyond, high, low)[:, None] * noise, axis=1)
-        same_class = answers.argmax(axis=1) == p.argmax(axis=1)
-        return np.where(same_class[:, None], answers, p)
+        outputs = softmax(z + np.where(beyond, high, low)[:, None] * noise, axis=1)
+        same_class = outputs.argmax(axis=1) == p.argmax(axis=1)
+        return np.where(same_class[:, None], outputs, p)
 
     def _odds(self, z):
-        answers = self.network(z.softmax(dim=1).sort(dim=1).values.to(next(self.network.parameters()).dtype))
-        return (answers[:, 1] - answers[:, 0]).to(torch.float64)
+        outputs = self.network(z.softmax(dim=1).sort(dim=1).values.to(next(self.network.parameters()).dtype))
+        return (outputs[:, 1] - outputs[:, 0]).to(torch.float64)
 
 
 def _draws(p: np.ndarray, seed: int) -> np.ndarray:

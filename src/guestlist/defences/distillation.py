@@ -52,8 +52,8 @@ class AtTemperature(BatchObjective):
 
     temperature: float
 
-    def loss(self, start: Start, answers, batch: Batch):
-        return self.temperature**2 * start.loss(answers / self.temperature, batch)
+    def loss(self, start: Start, outputs, batch: Batch):
+        return self.temperature**2 * start.loss(outputs / self.temperature, batch)
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Selena(DescribedRecipe):
 
     def __call__(self, module, data: Data, rng: np.random.Generator):
         left_out = rng.permuted(np.tile(np.arange(self.teachers) < self.out, (len(data), 1)), axis=1).T
-        answers: list[np.ndarray] = []
+        outputs: list[np.ndarray] = []
         for outside in left_out:
             if outside.all():
                 raise InputError(
@@ -92,8 +92,8 @@ class Selena(DescribedRecipe):
                     "fewer teachers."
                 )
             teacher = self.teacher(module, data.take(np.flatnonzero(~outside)), rng)
-            answers.append(probabilities(teacher, data.x) * outside[:, None])
-        return self.student.distil(module, data, np.sum(answers, axis=0) / self.out, rng)
+            outputs.append(probabilities(teacher, data.x) * outside[:, None])
+        return self.student.distil(module, data, np.sum(outputs, axis=0) / self.out, rng)
 
     def plain(self) -> Fit:
         """Return the student's training, on the labels."""

@@ -12,13 +12,13 @@ from guestlist._util import DescribedRecipe, number, torch
 from guestlist.data import Data
 from guestlist.defences.torch_devices import AUTO, FUSED, Batches
 from guestlist.defences.torch_training import (
-    answered,
     begin_training,
     check_options,
     evaluation_mode,
     labels_for,
     last_module,
     loss_of,
+    module_outputs,
     optimizer_of,
     take_rows,
     tensor,
@@ -99,7 +99,7 @@ class _LayerCall:
 
     layer: Any
     read: Any
-    answered: Any
+    output: Any
     version: int
     times: int = 1
 
@@ -108,12 +108,12 @@ def by_layers(module, losses: Callable, x, y, clip: float) -> Clipped | None:
     """Clip with the inputs and backward signals of layers; None unless each layer reads one row per record, once."""
     clones = any(getattr(part, "inplace", False) for part in module.modules())
     loss, calls = _pass(module, losses, x, y, clones=clones)
-    if any(part.answered._version != part.version for part in calls):  # a later layer worked in place on an output
+    if any(part.output._version != part.version for part in calls):  # a later layer worked in place on an output
         loss, calls = _pass(module, losses, x, y, clones=True)
     if any(part.times > 1 or len(part.read) != len(y) for part in calls):
         return None  # the gradient of one record is a sum over calls, or over rows
-    gradients = torch.autograd.grad(loss, [part.answered for part in calls], allow_unused=True)
-    signals = [torch.zeros_like(p.answered) if s is None else s for p, s in zip(calls, gradients, strict=True)]
+    gradients = torch.autograd.grad(loss, [part.output for part in calls], allow_unused=True)
+    signals = [torch.zeros_like(p.output) if s is None else s for p, s in zip(calls, gradients, strict=True)]
     with torch.no_grad():
         parts = [_layer_gradients(part.layer, part.read, signal) for part, signal in zip(calls, signals, strict=True)]
         norms = torch.stack([part.squares() for part in parts]).sum(dim=0).sqrt()
@@ -128,8 +128,8 @@ def by_records(module, losses: Callable, x, y, clip: float) -> Clipped:
     buffers = dict(module.named_buffers())
 
     def loss_of_one(trained, record, label):
-        answers = torch.func.functional_call(module, {**parameters, **trained, **buffers}, (record[None],))
-        return losses(answers, label[None])[0]
+        outputs = torch.func.functional_call(module, {**parameters, **trained, **buffers}, (record[None],))
+        return losses(outputs, label[None])[0]
 
     trained = {name: parameters[name] for name, p in module.named_parameters() if p.requires_grad}
     each = torch.func.vmap(torch.func.grad(loss_of_one), in_dims=(None, 0, 0), randomness="different")(trained, x, y)
@@ -430,7 +430,7 @@ def _with_adjacent_channels(module, x):
     """Return images with adjacent channels, as in plain training, or unchanged if the module needs another layout."""
     adjacent = x.contiguous(memory_format=torch.channels_last)
     try:
-        answered(module, adjacent[:2])
+        module_outputs(module, adjacent[:2])
     except RuntimeError:  # such as by ``view``
         return x
     return adjacent

@@ -14,21 +14,21 @@ import numpy as np
 from guestlist._util import DescribedRecipe, integer, number
 from guestlist.data import Data
 
-Say = Callable[[np.ndarray], np.ndarray]  # (records, classes) probabilities to the defended ones
-Ask = Callable[[object], np.ndarray]  # features to (records, classes) probabilities
+OutputTransform = Callable[[np.ndarray], np.ndarray]  # (records, classes) probabilities to the defended ones
+PredictProbabilities = Callable[[object], np.ndarray]  # features to (records, classes) probabilities
 
 
 @runtime_checkable
-class Answering(Protocol):
+class OutputDefence(Protocol):
     """An output defence."""
 
     learns: bool  # True if it reads the records that the model was trained on
 
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
+    def begin(self, predict: PredictProbabilities, data: Data | None, rng: np.random.Generator) -> OutputTransform:
         """Return the function that changes the probabilities of one model.
 
         Args:
-            ask: the undefended model.
+            predict: the undefended model.
             data: its training records, with positions of classes as labels; None unless the defence learns.
         """
 
@@ -41,7 +41,7 @@ class OutputChange(DescribedRecipe, ABC):
 
     learns = False
 
-    def begin(self, ask: Ask, data: Data | None, rng: np.random.Generator) -> Say:
+    def begin(self, predict: PredictProbabilities, data: Data | None, rng: np.random.Generator) -> OutputTransform:
         return self.apply
 
     @abstractmethod

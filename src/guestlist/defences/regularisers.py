@@ -33,9 +33,9 @@ class L2(BatchObjective):
     def __post_init__(self):
         number("weight", self.weight, 0, ends="[)")
 
-    def loss(self, start: Start, answers, batch: Batch):
+    def loss(self, start: Start, outputs, batch: Batch):
         squares = sum(parameter.square().sum() for parameter in start.module.parameters())
-        return start.loss(answers, batch) + self.weight * squares
+        return start.loss(outputs, batch) + self.weight * squares
 
 
 @dataclass(frozen=True)
@@ -155,20 +155,20 @@ class RelaxLoss(BatchObjective):
     def __post_init__(self):
         number("level", self.level, 0, ends="[)")
 
-    def loss(self, start: Start, answers, batch: Batch):
-        plain = start.loss(answers, batch)
+    def loss(self, start: Start, outputs, batch: Batch):
+        plain = start.loss(outputs, batch)
         if plain.item() >= self.level:
             return plain
         if batch.epoch % 2 == 0:
             return -plain
-        return start.loss(answers, batch._replace(y=flat(answers, batch.y)))
+        return start.loss(outputs, batch._replace(y=flat(outputs, batch.y)))
 
 
-def flat(answers, y):
+def flat(outputs, y):
     """Return (records, classes) labels: the predicted probability of the true class, the remainder divided equally."""
-    truth = soft(y, answers.shape[1], answers)
-    p_true = (answers.detach().softmax(dim=1) * truth).sum(dim=1, keepdim=True)
-    return truth * p_true + (1 - truth) * (1 - p_true) / (answers.shape[1] - 1)
+    truth = soft(y, outputs.shape[1], outputs)
+    p_true = (outputs.detach().softmax(dim=1) * truth).sum(dim=1, keepdim=True)
+    return truth * p_true + (1 - truth) * (1 - p_true) / (outputs.shape[1] - 1)
 
 
 @dataclass(frozen=True)
@@ -187,10 +187,10 @@ class LabelSmoothing(BatchObjective):
     def __post_init__(self):
         number("share", self.share, 0, 1, ends="[)")
 
-    def loss(self, start: Start, answers, batch: Batch):
-        classes = answers.shape[1]
-        labels = (1 - self.share) * soft(batch.y, classes, answers) + self.share / classes
-        return start.loss(answers, batch._replace(y=labels))
+    def loss(self, start: Start, outputs, batch: Batch):
+        classes = outputs.shape[1]
+        labels = (1 - self.share) * soft(batch.y, classes, outputs) + self.share / classes
+        return start.loss(outputs, batch._replace(y=labels))
 
 
 @dataclass(frozen=True)
@@ -209,13 +209,13 @@ class ConfidencePenalty(BatchObjective):
     def __post_init__(self):
         number("weight", self.weight, 0, ends="[)")
 
-    def loss(self, start: Start, answers, batch: Batch):
-        return start.loss(answers, batch) - self.weight * output_entropy(answers).mean()
+    def loss(self, start: Start, outputs, batch: Batch):
+        return start.loss(outputs, batch) - self.weight * output_entropy(outputs).mean()
 
 
-def output_entropy(answers):
+def output_entropy(outputs):
     """Return (records,) the entropy of the softmax of logits."""
-    log_p = answers.log_softmax(dim=1)
+    log_p = outputs.log_softmax(dim=1)
     return -(log_p.exp() * log_p).sum(dim=1)
 
 
@@ -240,9 +240,9 @@ class Hamp(BatchObjective):
         number("entropy", self.entropy, 0, 1, ends="[)")
         number("weight", self.weight, 0, ends="[)")
 
-    def loss(self, start: Start, answers, batch: Batch):
-        smoothing = LabelSmoothing(smoothing_for(self.entropy, answers.shape[1]))
-        return smoothing.loss(start, answers, batch) - self.weight * output_entropy(answers).mean()
+    def loss(self, start: Start, outputs, batch: Batch):
+        smoothing = LabelSmoothing(smoothing_for(self.entropy, outputs.shape[1]))
+        return smoothing.loss(start, outputs, batch) - self.weight * output_entropy(outputs).mean()
 
 
 @lru_cache(maxsize=64)

@@ -34,7 +34,7 @@ class Defence:
         summary: Description in reports and docs.
         paper: Reference; "" for plain training.
         cost: Cost compared with plain training.
-        kind: ``recipe``, ``objective`` (option of ``Fit``), ``answer`` (output defence) or ``members``.
+        kind: ``recipe``, ``objective`` (option of ``Fit``), ``output`` (output defence) or ``members``.
     """
 
     recipe: type[Any]
@@ -42,14 +42,17 @@ class Defence:
     summary: str
     paper: str
     cost: str
-    kind: Literal["recipe", "objective", "answer", "members"] = "recipe"
+    kind: Literal["recipe", "objective", "output", "members"] = "recipe"
 
     @property
     def written(self) -> str:
         """Python code of the defence, with its defaults."""
         options = ", ".join(f"{option.name}={_default(option)}" for option in fields(self.recipe))
         call = f"gl.defences.{self.recipe.__name__}({options})"
-        uses = {"objective": f"gl.defences.Fit(objective={call})", "answer": f"gl.models.answering(model, {call})"}
+        uses = {
+            "objective": f"gl.defences.Fit(objective={call})",
+            "output": f"gl.models.with_output_defence(model, {call})",
+        }
         return uses.get(self.kind, call)
 
 
@@ -190,7 +193,7 @@ DEFENCES: dict[str, Defence] = {
         summary="noise that makes the defender's own attack classifier undecided; the predicted class is kept",
         paper="Jia et al. 2019",
         cost="held-out records; a small network; a search for each output",
-        kind="answer",
+        kind="output",
     ),
     "rounded": Defence(
         recipe=Rounded,
@@ -198,7 +201,7 @@ DEFENCES: dict[str, Defence] = {
         summary="probabilities rounded to a few digits",
         paper="Shokri et al. 2017",
         cost="none",
-        kind="answer",
+        kind="output",
     ),
     "top_k": Defence(
         recipe=TopK,
@@ -206,7 +209,7 @@ DEFENCES: dict[str, Defence] = {
         summary="only the largest probabilities",
         paper="Shokri et al. 2017",
         cost="none",
-        kind="answer",
+        kind="output",
     ),
     "label_only": Defence(
         recipe=LabelOnly,
@@ -214,7 +217,7 @@ DEFENCES: dict[str, Defence] = {
         summary="only the predicted class",
         paper="Choquette-Choo et al. 2021",
         cost="none",
-        kind="answer",
+        kind="output",
     ),
     "temperature": Defence(
         recipe=Temperature,
@@ -222,6 +225,6 @@ DEFENCES: dict[str, Defence] = {
         summary="flatter probabilities",
         paper="Shokri et al. 2017",
         cost="none",
-        kind="answer",
+        kind="output",
     ),
 }

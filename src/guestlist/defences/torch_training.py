@@ -128,7 +128,7 @@ class BatchObjective(ABC):
         return partial(self.loss, start)
 
     @abstractmethod
-    def loss(self, start: Start, answers, batch: Batch) -> Any:
+    def loss(self, start: Start, outputs, batch: Batch) -> Any:
         """Return the tensor to minimise, from the outputs for one batch."""
 
 
@@ -268,8 +268,8 @@ class Fit(DescribedRecipe):
                 optimizer.step()
             yield module
 
-    def _loss(self, answers, batch: Batch):
-        return loss_of(self.loss, answers, batch.y)
+    def _loss(self, outputs, batch: Batch):
+        return loss_of(self.loss, outputs, batch.y)
 
 
 def check_options(recipe: Any, *, optimizers: Sequence[str]) -> None:
@@ -314,18 +314,18 @@ def labels_for(loss: str, y, module):
 
 def probabilities(module, x, temperature: float = 1.0) -> np.ndarray:
     """Return (records, classes) the probabilities of a trained module."""
-    return (answered(module, tensor(x, module)).cpu().double() / temperature).softmax(dim=1).numpy()
+    return (module_outputs(module, tensor(x, module)).cpu().double() / temperature).softmax(dim=1).numpy()
 
 
 def goodness(module, x, y, loss: str = "cross_entropy") -> float:
     """Return the accuracy of a module; minus the mean squared error if it predicts numbers."""
-    answers = answered(module, tensor(x, module)).cpu()
+    outputs = module_outputs(module, tensor(x, module)).cpu()
     if loss == "squared":
-        return -float(np.square(answers.flatten().numpy() - np.asarray(y, dtype=np.float64)).mean())
-    return float((answers.argmax(dim=1).numpy() == np.asarray(y)).mean())
+        return -float(np.square(outputs.flatten().numpy() - np.asarray(y, dtype=np.float64)).mean())
+    return float((outputs.argmax(dim=1).numpy() == np.asarray(y)).mean())
 
 
-def answered(module, x):
+def module_outputs(module, x):
     """Return a module's outputs in evaluation mode, without gradients.
 
     Args:

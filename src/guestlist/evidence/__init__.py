@@ -5,7 +5,7 @@ Names are loaded when first used; ``__init__.pyi`` lists them.
 Examples:
     Plans are frozen dataclasses with their options:
 
-    >>> plans = [gl.evidence.Distilled(models=8), gl.evidence.Quantiles(level=0.9), gl.evidence.FullAnswers()]
+    >>> plans = [gl.evidence.Distilled(models=8), gl.evidence.Quantiles(level=0.9), gl.evidence.FullOutputs()]
     >>> plans += [gl.evidence.LeftOut(records=10, models=4), gl.evidence.Perturbed(copies=10), gl.evidence.WhiteBox()]
     >>> plans += [gl.evidence.Leaves(), gl.evidence.Neighbours(), gl.evidence.Leverage(), gl.evidence.LossTrace()]
     >>> plans += [gl.evidence.Spaces(names=("inputs",))]

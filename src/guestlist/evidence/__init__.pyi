@@ -1,6 +1,6 @@
 from .distilled import Distilled as Distilled
-from .full_outputs import FullAnswers as FullAnswers
-from .full_outputs import write_full_answers as write_full_answers
+from .full_outputs import FullOutputs as FullOutputs
+from .full_outputs import write_full_outputs as write_full_outputs
 from .left_out import LeftOut as LeftOut
 from .model_file import Leaves as Leaves
 from .model_file import Neighbours as Neighbours
@@ -13,7 +13,7 @@ from .plan import MODEL_FILE as MODEL_FILE
 from .plan import QUERIES as QUERIES
 from .plan import Access as Access
 from .plan import SimulatedModels as SimulatedModels
-from .plan import answers_of_margin as answers_of_margin
+from .plan import outputs_of_margin as outputs_of_margin
 from .plan import signals_of_margin as signals_of_margin
 from .quantiles import Quantiles as Quantiles
 from .table import EVIDENCE as EVIDENCE

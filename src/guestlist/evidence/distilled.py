@@ -86,7 +86,7 @@ class Distilled:
             eligible=eligible,
             rate=rate,
             seed=context.seed,
-            soft=context.extractor.scale.soft(context.store.required_answers()),
+            soft=context.extractor.scale.soft(context.store.required_outputs()),
             extractor=context.extractor,
             folder=folder,
         )
@@ -117,8 +117,8 @@ def distil_model(
     rows = draw_inclusion(pool, rate, seed, k, "distilled rows") & eligible
     rng = stream(seed, "distilled training", k)
     name = f"Distilled model {k} ({rows.sum()} records)"
-    answers = extractor.train_and_query(name, lambda: train(pool.copied(rows), soft[rows], rng), pool.x, rng)
-    return {evidence_path(folder, "model", k): {**extractor.signals(answers), "member": rows}}
+    outputs = extractor.train_and_query(name, lambda: train(pool.copied(rows), soft[rows], rng), pool.x, rng)
+    return {evidence_path(folder, "model", k): {**extractor.signals(outputs), "member": rows}}
 
 
 EVIDENCE_TYPE = EvidenceType(

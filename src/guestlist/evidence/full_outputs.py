@@ -13,7 +13,7 @@ import numpy as np
 
 from guestlist._collect import CollectContext, Files, TrainReference, train_reference
 from guestlist._store import Store, file_numbers, model_path
-from guestlist._views import FullAnswersView
+from guestlist._views import FullOutputsView
 from guestlist.data import Data
 from guestlist.errors import InputError
 from guestlist.evidence.plan import (
@@ -21,11 +21,11 @@ from guestlist.evidence.plan import (
     FilesTask,
     SimulatedModels,
     Work,
-    answers_of_margin,
     begin_plan,
     evidence_folder,
     evidence_path,
     missing_files,
+    outputs_of_margin,
     plan_of,
 )
 from guestlist.games import Split
@@ -33,21 +33,21 @@ from guestlist.models import Target
 
 
 @dataclass(frozen=True)
-class FullAnswers:
+class FullOutputs:
     """Keep the outputs of the references for every class."""
 
-    name: ClassVar[str] = "full_answers"
+    name: ClassVar[str] = "full_outputs"
     grows: ClassVar[tuple[str, ...]] = ()
 
     def check(self, target: Target, pool: Data, split: Split) -> None:
         target.needs(
             "train",
-            "'full_answers' needs reference models, and {name} has no training recipe{why}. Pass train= in Python, or omit "
-            "'full_answers' from evidence= (--evidence).",
+            "'full_outputs' needs reference models, and {name} has no training recipe{why}. Pass train= in Python, or omit "
+            "'full_outputs' from evidence= (--evidence).",
         )
         if not target.scale.has_classes:
             raise InputError(
-                f"{target.name} predicts values, and 'full_answers' needs a classifier. Omit it from evidence= "
+                f"{target.name} predicts values, and 'full_outputs' needs a classifier. Omit it from evidence= "
                 "(--evidence)."
             )
 
@@ -63,17 +63,17 @@ class FullAnswers:
         context.run(FilesTask(query), missing_files(context.store, folder, "model", context.references))
 
     @staticmethod
-    def read(store: Store) -> FullAnswersView | None:
+    def read(store: Store) -> FullOutputsView | None:
         """Read the outputs of the references that have signals, in the same order."""
-        if plan_of(store, FullAnswers.name) is None:
+        if plan_of(store, FullOutputs.name) is None:
             return None
-        folder = evidence_folder(store, FullAnswers.name)
+        folder = evidence_folder(store, FullOutputs.name)
         models = set(store.models())
         numbers = [k for k in file_numbers(folder, "model") if k in models]
         if not numbers:
             return None
         log_p = np.stack([store.read(evidence_path(folder, "model", k))["log_p"] for k in numbers])
-        return FullAnswersView(log_p, store.split.member[numbers])
+        return FullOutputsView(log_p, store.split.member[numbers])
 
 
 def query_reference(
@@ -81,14 +81,14 @@ def query_reference(
 ) -> Files:
     """Train one reference and return its outputs, and its signals unless the folder holds them."""
     extractor = reference.extractor
-    answers = reference.answers(k, pool)
-    files = {evidence_path(folder, "model", k): {"log_p": extractor.scale.log_probabilities(answers)}}
+    outputs = reference.outputs(k, pool)
+    files = {evidence_path(folder, "model", k): {"log_p": extractor.scale.log_probabilities(outputs)}}
     if k in with_signals:
         return files
-    return {model_path(reference.folder, k): extractor.signals(answers), **files}
+    return {model_path(reference.folder, k): extractor.signals(outputs), **files}
 
 
-def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:
+def write_full_outputs(store: Store, k: int, log_p: np.ndarray) -> None:
     """Write (records, classes) log-probabilities of a model that the user trained.
 
     Args:
@@ -96,28 +96,28 @@ def write_full_answers(store: Store, k: int, log_p: np.ndarray) -> None:
         k: Number of the model.
         log_p: (records, classes) log-probabilities; NaN for records for which it was not queried.
     """
-    begin_plan(store, FullAnswers())
-    store.write(evidence_path(evidence_folder(store, FullAnswers.name), "model", k), {"log_p": log_p})
+    begin_plan(store, FullOutputs())
+    store.write(evidence_path(evidence_folder(store, FullOutputs.name), "model", k), {"log_p": log_p})
 
 
-def _missing_trainings(plan: FullAnswers, split: Split, store: Store | None) -> Work:
+def _missing_trainings(plan: FullOutputs, split: Split, store: Store | None) -> Work:
     """Return the references to train again, whose signals were stored without their outputs."""
     if store is None:
         return Work()
-    queried = file_numbers(evidence_folder(store, FullAnswers.name), "model")
+    queried = file_numbers(evidence_folder(store, FullOutputs.name), "model")
     return Work(trainings=len(set(store.models()) - {0, *queried}))  # 0 is the target
 
 
-def _simulate(simulated: SimulatedModels, k: int) -> FullAnswersView:
+def _simulate(simulated: SimulatedModels, k: int) -> FullOutputsView:
     others = simulated.others(k)
-    return FullAnswersView(
-        answers_of_margin(simulated.margin[others], simulated.labels, simulated.classes), simulated.member[others]
+    return FullOutputsView(
+        outputs_of_margin(simulated.margin[others], simulated.labels, simulated.classes), simulated.member[others]
     )
 
 
 EVIDENCE_TYPE = EvidenceType(
-    plan=FullAnswers,
-    view=FullAnswersView,
+    plan=FullOutputs,
+    view=FullOutputsView,
     summary="outputs of reference models for every class",
     cost="trains existing reference models again; disk space for every class",
     work=_missing_trainings,

@@ -28,7 +28,7 @@ from guestlist.evidence.plan import (
     read_files,
 )
 from guestlist.games import Split
-from guestlist.models import Predict, Target, answers, query
+from guestlist.models import Predict, Target, predict_outputs, query
 
 MAX_WORDS = 100_000  # maximum size of the vocabulary of a column
 
@@ -286,7 +286,7 @@ def query_copy(
     for start in range(0, len(evaluated), size):
         rows = evaluated[start : start + size]
         x = perturbed(pool.x, rows, scales, rng, noise=plan.noise, flips=plan.flips)
-        outputs = answers(PerturbedPredict(predict), x, extractor.columns, extractor.scale)
+        outputs = predict_outputs(PerturbedPredict(predict), x, extractor.columns, extractor.scale)
         right.append(extractor.scale.correct(outputs, extractor.labels[rows]).astype(bool))
     return {evidence_path(folder, "copy", k): {"right": np.concatenate(right)}}
 

@@ -331,7 +331,7 @@ def models_without(simulated: SimulatedModels, k: int, *, purpose: int) -> Model
     return ModelsView(values, np.zeros(shape, dtype=bool))
 
 
-def answers_of_margin(margin: np.ndarray, labels: np.ndarray, classes: int = 2) -> np.ndarray:
+def outputs_of_margin(margin: np.ndarray, labels: np.ndarray, classes: int = 2) -> np.ndarray:
     """Return log-probabilities of models with these margins.
 
     Args:
@@ -343,7 +343,7 @@ def answers_of_margin(margin: np.ndarray, labels: np.ndarray, classes: int = 2) 
         (…, records, classes) log-probabilities in single precision.
 
     Examples:
-        >>> np.exp(gl.evidence.answers_of_margin(np.array([0.0]), np.array([1]))).round(2).tolist()
+        >>> np.exp(gl.evidence.outputs_of_margin(np.array([0.0]), np.array([1]))).round(2).tolist()
         [[0.5, 0.5]]
     """
     right = -np.logaddexp(0, -margin)

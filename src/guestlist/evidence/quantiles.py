@@ -207,7 +207,7 @@ class Quantiles:
             fit_quantiles,
             level=self.level,
             known=self.known_nonmembers(context.store.split, context.seed),
-            hinge=context.extractor.scale.hinge(context.store.required_answers(), context.extractor.labels),
+            hinge=context.extractor.scale.hinge(context.store.required_outputs(), context.extractor.labels),
             labels=context.extractor.labels,
             seed=context.seed,
             path=path,

@@ -31,7 +31,7 @@ EVIDENCE: dict[str, EvidenceType] = {
     "left_out": left_out.EVIDENCE_TYPE,
     "perturbed": perturbed.EVIDENCE_TYPE,
     "quantiles": quantiles.EVIDENCE_TYPE,
-    "full_answers": full_outputs.EVIDENCE_TYPE,
+    "full_outputs": full_outputs.EVIDENCE_TYPE,
     "white_box": model_file.EVIDENCE_TYPE,
     "neighbours": model_file.NEIGHBOURS_TYPE,
     "leaves": model_file.LEAVES_TYPE,

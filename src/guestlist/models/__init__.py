@@ -15,7 +15,7 @@ Examples:
     An output defence changes the outputs of a target:
 
     >>> model, members, nonmembers = gl.testing.small_model()
-    >>> target = gl.models.answering(model, gl.defences.Rounded(1))
+    >>> target = gl.models.with_output_defence(model, gl.defences.Rounded(1))
     >>> np.unique(target.predict(members[0])[:, 0].round(3))[:2].tolist()
     [0.0, 0.1]
 """

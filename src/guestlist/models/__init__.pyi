@@ -14,7 +14,7 @@ from .input_checks import check_readable as check_readable
 from .input_checks import check_sides as check_sides
 from .keras_models import KerasFit as KerasFit
 from .keras_models import keras_target as keras_target
-from .outputs import answering as answering
+from .outputs import with_output_defence as with_output_defence
 from .prediction_files import read_predictions as read_predictions
 from .predictions import Predictions as Predictions
 from .scales import SIGNALS as SIGNALS
@@ -35,11 +35,11 @@ from .target import Reads as Reads
 from .target import SoftTrainer as SoftTrainer
 from .target import Target as Target
 from .target import Trainer as Trainer
-from .target import answers as answers
 from .target import as_target as as_target
 from .target import function_target as function_target
 from .target import model_code as model_code
 from .target import numpy_defaults as numpy_defaults
+from .target import predict_outputs as predict_outputs
 from .target import query as query
 from .target import train_target as train_target
 from .target import unchanged as unchanged

@@ -99,24 +99,24 @@ def load_onnx(path: Path, *, scale: str | None, classes: Any, **_options: Any) -
 
 @dataclass(frozen=True)
 class _Graph:
-    """Session of a file, with its inputs, its output of answers, and its output of labels if it has one."""
+    """Session of a file, with its inputs, its output of outputs, and its output of labels if it has one."""
 
     session: Any
     inputs: tuple[Any, ...]
-    answers: Any
+    outputs: Any
     label: Any
 
     @property
     def mapped(self) -> bool:
         """True if the answer for a record is a map from class to number, the default of skl2onnx."""
-        return self.answers.type.startswith("seq(map")
+        return self.outputs.type.startswith("seq(map")
 
     @property
     def columns(self) -> int | None:
-        """Number of columns of the answers, if the file states it."""
+        """Number of columns of the outputs, if the file states it."""
         if self.mapped:
             return None
-        return _width(self.answers)
+        return _width(self.outputs)
 
     @property
     def fixed_records(self) -> int | None:
@@ -130,13 +130,13 @@ class _Graph:
         """Return the scale that the outputs suggest."""
         if self.mapped or self.label is not None:
             return "probabilities"
-        if classes is None and (self.columns == 1 or len(self.answers.shape) == 1):
+        if classes is None and (self.columns == 1 or len(self.outputs.shape) == 1):
             return "values"
         return "logits"
 
     def run(self, x) -> tuple[Any, np.ndarray | None]:
-        """Return the answers for some records, and the labels if there are any."""
-        names = [output.name for output in (self.answers, self.label) if output is not None]
+        """Return the outputs for some records, and the labels if there are any."""
+        names = [output.name for output in (self.outputs, self.label) if output is not None]
         outputs = self.session.run(names, _fed(self.inputs, x))
         return outputs[0], next(iter(outputs[1:]), None)
 
@@ -164,10 +164,10 @@ class OnnxPredict:
         outputs, label = self.graph.run(x)
         if self.classes is None:
             return np.asarray(outputs, dtype=np.float64).reshape(len(x), -1)[:count]
-        answers = self._by_class(outputs, len(x))
+        outputs = self._by_class(outputs, len(x))
         if label is not None:
-            self._check_labels(answers, np.asarray(label).reshape(-1))
-        return answers[:count]
+            self._check_labels(outputs, np.asarray(label).reshape(-1))
+        return outputs[:count]
 
     def _by_class(self, outputs, records: int) -> np.ndarray:
         assert self.classes is not None
@@ -180,23 +180,23 @@ class OnnxPredict:
                     "(--class)."
                 ) from error
             return np.array(rows, dtype=np.float64)
-        answers = np.asarray(outputs, dtype=np.float64).reshape(records, -1)
-        if answers.shape[1] == 1 and len(self.classes) == 2:  # only for the second class
-            return both_classes(answers, self.scale)
-        return answers
+        outputs = np.asarray(outputs, dtype=np.float64).reshape(records, -1)
+        if outputs.shape[1] == 1 and len(self.classes) == 2:  # only for the second class
+            return both_classes(outputs, self.scale)
+        return outputs
 
-    def _check_labels(self, answers: np.ndarray, label: np.ndarray) -> None:
+    def _check_labels(self, outputs: np.ndarray, label: np.ndarray) -> None:
         """Raise if the file's labels are not the likeliest classes: the classes are then in a different order."""
         assert self.classes is not None
         positions = pd.Index(self.classes).get_indexer(pd.Index(label))
-        if answers.shape[1] != len(self.classes):
+        if outputs.shape[1] != len(self.classes):
             return  # the check of the outputs reports it
-        wrong = (positions < 0) | (answers[np.arange(len(answers)), positions] < answers.max(axis=1) - 1e-6)
+        wrong = (positions < 0) | (outputs[np.arange(len(outputs)), positions] < outputs.max(axis=1) - 1e-6)
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(
                 f"The file predicts {str(label[row])!r}, but the likeliest of the classes "
-                f"{', '.join(map(str, self.classes))} is {str(self.classes[answers[row].argmax()])!r}. Pass the classes "
+                f"{', '.join(map(str, self.classes))} is {str(self.classes[outputs[row].argmax()])!r}. Pass the classes "
                 "in the order of its columns: classes=[…] (--class NAME for each)."
             )
 
@@ -223,7 +223,7 @@ def _session(path: Path) -> tuple[Any, bytes]:
 
 
 def _outputs(path: Path, session) -> tuple[Any, Any]:
-    """Return the output of answers, and the output of labels if there is one."""
+    """Return the output of outputs, and the output of labels if there is one."""
     outputs = session.get_outputs()
     label = next(
         (output for output in outputs if output.type in ("tensor(string)", "tensor(int64)") and len(output.shape) < 2),
@@ -248,7 +248,7 @@ def _outputs(path: Path, session) -> tuple[Any, Any]:
 
 
 def _classes(path: Path, content: bytes, graph: _Graph, classes) -> np.ndarray:
-    """Return the classes of the columns of the answers."""
+    """Return the classes of the columns of the outputs."""
     if classes is not None:
         return np.asarray(classes)
     named = _named(path, content, graph.columns)

@@ -9,20 +9,26 @@ import numpy as np
 
 from guestlist._util import choice
 from guestlist.data import Data, as_data, encode
-from guestlist.defences import ATTACKERS, Answering, Say, Training, written
+from guestlist.defences import ATTACKERS, OutputDefence, OutputTransform, Training, written
 from guestlist.errors import InputError
 from guestlist.models.scales import Probabilities, Scale
 from guestlist.models.target import Predict, Target, as_target, query
 
 
-def answering(
-    model, how: Answering, *, members: Any = None, label: str | None = None, seed: int = 0, attacker: str = "adaptive"
+def with_output_defence(
+    model,
+    defence: OutputDefence,
+    *,
+    members: Any = None,
+    label: str | None = None,
+    seed: int = 0,
+    attacker: str = "adaptive",
 ) -> Target:
     """Return a target whose outputs an output defence changes.
 
     Args:
         model: Target, or fitted scikit-learn-style classifier.
-        how: Output defence such as ``Rounded(2)``, ``LabelOnly()`` or ``MemGuard(held_out)``.
+        defence: Output defence such as ``Rounded(2)``, ``LabelOnly()`` or ``MemGuard(held_out)``.
         members: Training records, for a defence that learns from them.
         label: Label column of ``members``, if they are a table.
         seed: Random seed of the defence.
@@ -32,25 +38,25 @@ def answering(
         The target, for ``audit`` and the other entry points.
 
     Raises:
-        InputError: If ``how`` is no output defence, the model predicts values, or the defence needs ``members``.
+        InputError: If ``defence`` is no output defence, the model predicts values, or the defence needs ``members``.
         ValueError: If ``attacker`` is unknown.
     """
     target = as_target(model)
-    if not isinstance(how, Answering):
-        raise InputError(f"{type(how).__name__} is not an output defence. Pass for example gl.defences.Rounded(2).")
+    if not isinstance(defence, OutputDefence):
+        raise InputError(f"{type(defence).__name__} is not an output defence. Pass for example gl.defences.Rounded(2).")
     if not target.scale.has_classes:
         raise InputError(
-            f"{target.name} predicts values, and {type(how).__name__} changes probabilities of classes. Use a classifier."
+            f"{target.name} predicts values, and {type(defence).__name__} changes probabilities of classes. Use a classifier."
         )
     choice("attacker", attacker, ATTACKERS)
     adaptive = attacker == "adaptive"
-    if hasattr(how, "held_out"):
-        how = replace(how, held_out=target.fitting(how.held_out, "held_out"))  # type: ignore[type-var]
+    if hasattr(defence, "held_out"):
+        defence = replace(defence, held_out=target.fitting(defence.held_out, "held_out"))  # type: ignore[type-var]
     data = None
-    if how.learns:
+    if defence.learns:
         if members is None:
             raise InputError(
-                f"{type(how).__name__} is fitted on the records that the model was trained on. Pass members=."
+                f"{type(defence).__name__} is fitted on the records that the model was trained on. Pass members=."
             )
         records = target.fitting(as_data(members, side="members", label=label), "members")
         data = replace(records, y=encode(records.y, target.classes))
@@ -63,19 +69,19 @@ def answering(
         can[name] = partial(
             _train_defended,
             train=can[name],
-            defence=how if adaptive else None,
+            defence=defence if adaptive else None,
             scale=target.scale,
             classes=target.classes,
         )
     return replace(
         target,
-        predict=replace(predict, say=how.begin(partial(query, predict), data, np.random.default_rng(seed))),
+        predict=replace(predict, transform=defence.begin(partial(query, predict), data, np.random.default_rng(seed))),
         scale=Probabilities(),
         can={name: function for name, function in can.items() if name not in UNDEFENDED},
         cannot={**target.cannot, **dict.fromkeys(UNDEFENDED, "an output defence changes its outputs")},
-        recipe=f"{target.recipe}\n{how.describe() if adaptive else 'as probabilities'}",
-        name=f"{target.name}, {type(how).__name__}",
-        training=replace(training, recipe=f"{training.recipe}, {written(how)}", attacker=attacker),
+        recipe=f"{target.recipe}\n{defence.describe() if adaptive else 'as probabilities'}",
+        name=f"{target.name}, {type(defence).__name__}",
+        training=replace(training, recipe=f"{training.recipe}, {written(defence)}", attacker=attacker),
     )
 
 
@@ -89,17 +95,17 @@ class DefendedPredict:
 
     predict: Predict
     scale: Scale
-    say: Say | None = None
+    transform: OutputTransform | None = None
 
     def __call__(self, x) -> np.ndarray:
         probabilities = np.asarray(self.scale.soft(np.asarray(self.predict(x), dtype=np.float64)))
-        if self.say is None:
+        if self.transform is None:
             return probabilities
-        return self.say(probabilities)
+        return self.transform(probabilities)
 
 
 def _train_defended(
-    data: Data, *arguments, train: Callable, defence: Answering | None, scale: Scale, classes: np.ndarray
+    data: Data, *arguments, train: Callable, defence: OutputDefence | None, scale: Scale, classes: np.ndarray
 ) -> Predict:
     """Train one reference with the target's output defence; None outputs probabilities."""
     known = None
@@ -109,4 +115,4 @@ def _train_defended(
     predict = DefendedPredict(train(data, *arguments), scale)
     if defence is None:
         return predict
-    return replace(predict, say=defence.begin(partial(query, predict), known, arguments[-1]))
+    return replace(predict, transform=defence.begin(partial(query, predict), known, arguments[-1]))

@@ -16,8 +16,8 @@ from guestlist.models.predictions import Predictions
 from guestlist.models.scales import Scale, as_scale
 from guestlist.models.target import check_labelled
 
-# Names under which an npz file may hold the answers, and prefixes of the columns of a table that do.
-ANSWERS = {"probabilities": "probabilities", "probs": "probabilities", "logits": "logits", "values": "values"}
+# Names under which an npz file may hold the outputs, and prefixes of the columns of a table that do.
+OUTPUTS = {"probabilities": "probabilities", "probs": "probabilities", "logits": "logits", "values": "values"}
 PREFIXES = {"p_": "probabilities", "z_": "logits"}
 # The column of a table that holds predicted values.
 PREDICTED = "predicted"
@@ -35,17 +35,17 @@ class PredictionColumns:
     Args:
         label: True class or value; by default ``label`` or ``labels``.
         member: True or 1 if the model was trained on the record; by default ``member``.
-        answer: One column with the probability of one of two classes, such as ``prob_yes``; or a pattern such as ``prob_{}``
+        probability: One column with the probability of one of two classes, such as ``prob_yes``; or a pattern such as ``prob_{}``
             with braces for the class; with ``scale="values"`` the predicted value. By default ``p_{}``, ``z_{}`` (logits) or
             ``predicted``.
-        positive: Class whose probability ``answer`` is, if its name and the labels do not determine it.
+        positive: Class whose probability ``probability`` is, if its name and the labels do not determine it.
         group, id, person: As for ``audit``.
         labelled: False if the table has no labels: only attacks that read none run.
     """
 
     label: str | None = None
     member: str = MEMBER
-    answer: str | None = None
+    probability: str | None = None
     positive: str | None = None
     group: tuple[str, ...] = ()
     id: str | None = None
@@ -59,7 +59,7 @@ def read_predictions(
     scale: Scale | str | None = None,
     label: str | None = None,
     member: str = MEMBER,
-    answer: str | None = None,
+    probability: str | None = None,
     positive: str | None = None,
     group: Sequence[str] = (),
     id: str | None = None,
@@ -79,10 +79,10 @@ def read_predictions(
             columns.
         label: Column of the true class or value; by default ``label`` or ``labels``.
         member: Column that is true or 1 if the model was trained on the record.
-        answer: Column with the probability of one of two classes, such as ``prob_yes``; or a pattern such as ``prob_{}``
+        probability: Column with the probability of one of two classes, such as ``prob_yes``; or a pattern such as ``prob_{}``
             with braces for the class; with ``scale="values"`` the predicted value. By default ``p_{}``, ``z_{}`` (logits) or
             ``predicted``.
-        positive: Class whose probability ``answer`` is, if its name and the labels do not determine it.
+        positive: Class whose probability ``probability`` is, if its name and the labels do not determine it.
         group, id, person: Group columns, column with record ids, and column with person identifiers, as for ``audit``.
         features: A .csv, .tsv or .parquet file of the features of the records, in the order of the predictions, or matched by
             the column ``id`` if it has one.
@@ -105,7 +105,7 @@ def read_predictions(
     columns = PredictionColumns(
         label=label,
         member=member,
-        answer=answer,
+        probability=probability,
         positive=positive,
         group=tuple(group),
         id=id,
@@ -135,21 +135,21 @@ def _from_npz(path: Path, scale: Scale | str | None, labelled: bool) -> Predicti
         raise InputError(
             f"Cannot read {path} as npz: {error}. Check that the file is complete and in this format."
         ) from error
-    answer_names = [name for name in ANSWERS if name in arrays]
+    output_names = [name for name in OUTPUTS if name in arrays]
     needed = ["labels", "member"] if labelled else ["member"]
-    if len(answer_names) != 1 or any(name not in arrays for name in needed):
+    if len(output_names) != 1 or any(name not in arrays for name in needed):
         raise InputError(
-            f"{path} must hold the arrays {', '.join(map(repr, needed))} and one of {', '.join(map(repr, ANSWERS))}; "
+            f"{path} must hold the arrays {', '.join(map(repr, needed))} and one of {', '.join(map(repr, OUTPUTS))}; "
             f"found {', '.join(map(repr, arrays))}."
         )
-    scale = as_scale(scale or ANSWERS[answer_names[0]])
+    scale = as_scale(scale or OUTPUTS[output_names[0]])
     labels = arrays["labels"] if labelled else None
     if labels is not None and scale.has_classes and labels.dtype.kind not in "iu":
         raise InputError(f"'labels' in {path} must be integers, the columns of the outputs; found {labels.dtype}.")
     if labels is not None and labels.dtype.kind not in "iuf":
         raise InputError(f"'labels' in {path} must be numbers, the true values; found {labels.dtype}.")
     return Predictions(
-        answers=arrays[answer_names[0]],
+        outputs=arrays[output_names[0]],
         labels=labels,
         member=arrays["member"],
         scale=scale,
@@ -166,28 +166,28 @@ def _from_table(path: Path, table: pd.DataFrame, scale: Scale | str | None, colu
     label = _label(path, table, columns)
     wanted = [columns.member, *columns.group, *filter(None, [label, columns.id, columns.person])]
     _require(path, table, wanted)
-    if scale is None and columns.answer is None and PREDICTED in table:
+    if scale is None and columns.probability is None and PREDICTED in table:
         scale = "values"
     chosen = None if scale is None else as_scale(scale)
-    answer = columns.answer
-    if answer is None and chosen is not None and not chosen.has_classes:
-        answer = PREDICTED
-    roles = {"label": label, "member": columns.member, "answer": answer}
+    probability = columns.probability
+    if probability is None and chosen is not None and not chosen.has_classes:
+        probability = PREDICTED
+    roles = {"label": label, "member": columns.member, "probability": probability}
     check_roles(roles, id=columns.id, person=columns.person, group=columns.group)
     labels = None
     if chosen is not None and not chosen.has_classes:
         classes = None
-        answers = _values(path, table, answer or PREDICTED)
+        outputs = _values(path, table, probability or PREDICTED)
         if label is not None:
             labels = _values(path, table, label)[:, 0]
     else:
         logits = chosen is not None and chosen.name == "logits"
-        answers, classes, default = _answers(path, table, columns, wanted, label, logits)
+        outputs, classes, default = _outputs(path, table, columns, wanted, label, logits)
         if label is not None:
             labels = _positions(path, table[label], classes)
         chosen = chosen or as_scale(default)
     return Predictions(
-        answers=answers,
+        outputs=outputs,
         labels=labels,
         member=table[columns.member].to_numpy(),
         scale=chosen,
@@ -235,16 +235,16 @@ def _values(path: Path, table: pd.DataFrame, name: str) -> np.ndarray:
     return table[name].to_numpy(dtype=np.float64, na_value=np.nan)[:, None]
 
 
-def _answers(
+def _outputs(
     path: Path, table: pd.DataFrame, columns: PredictionColumns, wanted: Sequence[str], label: str | None, logits: bool
 ) -> tuple[np.ndarray, np.ndarray, str]:
-    """Return (records, classes) answers, the classes as text, and the scale that the column names suggest."""
-    if columns.answer is not None and "{}" not in columns.answer:
-        answers, classes = _binary_answers(path, table, columns, label, logits)
-        return answers, classes, "probabilities"
+    """Return (records, classes) outputs, the classes as text, and the scale that the column names suggest."""
+    if columns.probability is not None and "{}" not in columns.probability:
+        outputs, classes = _binary_outputs(path, table, columns, label, logits)
+        return outputs, classes, "probabilities"
     patterns = {f"{prefix}{{}}": scale for prefix, scale in PREFIXES.items()}
-    if columns.answer is not None:
-        patterns = {columns.answer: "probabilities"}
+    if columns.probability is not None:
+        patterns = {columns.probability: "probabilities"}
     labels: set[str] = set()
     if label is not None:
         labels = set(_label_texts(path, table[label]))
@@ -256,7 +256,7 @@ def _answers(
         lacks = " or ".join(repr(candidate.replace("{}", "<class>")) for candidate in patterns)
         raise InputError(
             f"{path} has no columns {lacks} for every class. Its columns are {names_of(table)}. Name the columns with "
-            'answer= (--probability COLUMN), or with a pattern such as --probability "prob_{}".'
+            'probability= (--probability COLUMN), or with a pattern such as --probability "prob_{}".'
         )
     scale = patterns[pattern]
     names = list(matches[pattern])
@@ -267,15 +267,15 @@ def _answers(
     if len(names) == 1:
         raise InputError(
             f"{path} has only one output column, {names[0]!r}, for two or more classes. If it is the output for one of "
-            f"two classes, pass answer={names[0]!r} (--probability {names[0]}){_LOGITS_HINT.get(scale, '')}."
+            f"two classes, pass probability={names[0]!r} (--probability {names[0]}){_LOGITS_HINT.get(scale, '')}."
         )
     # A column like ``z_score`` next to ``z_0`` and ``z_1`` may not be an output. A class without records is accepted if its
     # name is a whole number.
     unnamed = [str(name) for name, label in matches[pattern].items() if label not in labels and not label.isdigit()]
-    if columns.answer is None and unnamed and len(unnamed) < len(names):
+    if columns.probability is None and unnamed and len(unnamed) < len(names):
         raise InputError(
             f"{path} has columns that look like outputs, but match no label: {', '.join(unnamed)}. Rename them, or select "
-            f'all of them with answer={pattern!r} (--probability "{pattern}"){_LOGITS_HINT.get(scale, "")}.'
+            f'all of them with probability={pattern!r} (--probability "{pattern}"){_LOGITS_HINT.get(scale, "")}.'
         )
     return table[names].to_numpy(dtype=np.float64, na_value=np.nan), classes, scale
 
@@ -283,8 +283,8 @@ def _answers(
 def _pattern_columns(table: pd.DataFrame, pattern: str, wanted: Sequence[str], labels: set[str]) -> dict[str, str]:
     """Return the columns that match a pattern, each with the class at the position of the braces.
 
-    A column of text, such as tidymodels' ``.pred_class``, is not an answer. It is kept, and refused later, if it is named after
-    a label, or its class is a whole number.
+    A column of text, such as tidymodels' ``.pred_class``, is not a probability. It is kept, and refused later, if it is
+    named after a label, or its class is a whole number.
     """
     start, _, end = pattern.partition("{}")
     fits = re.compile(f"{re.escape(start)}(.+){re.escape(end)}", re.DOTALL)
@@ -297,15 +297,15 @@ def _pattern_columns(table: pd.DataFrame, pattern: str, wanted: Sequence[str], l
     } or classes
 
 
-def _binary_answers(
+def _binary_outputs(
     path: Path, table: pd.DataFrame, columns: PredictionColumns, label: str | None, logits: bool
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the answers for two classes from the probability or logit of one, and the classes."""
-    assert columns.answer is not None
-    sure = _values(path, table, columns.answer)[:, 0]
+    """Return the outputs for two classes from the probability or logit of one, and the classes."""
+    assert columns.probability is not None
+    sure = _values(path, table, columns.probability)[:, 0]
     if not logits and sure.min() >= 0 and 2 < sure.max() <= 100:  # a missing number is reported later
         raise InputError(
-            f"{path} has {columns.answer!r} up to {sure.max():g}, which looks like percentages. Divide them by 100."
+            f"{path} has {columns.probability!r} up to {sure.max():g}, which looks like percentages. Divide them by 100."
         )
     both = np.column_stack([np.zeros(len(sure)) if logits else 1 - sure, sure])
     if label is None:  # there are no labels to match with the names of the classes
@@ -316,24 +316,24 @@ def _binary_answers(
     labels = sorted(set(_label_texts(path, table[label])))
     if len(labels) > 2:
         raise InputError(
-            f"{columns.answer!r} is the probability of one of two classes, but {path} has {len(labels)} labels: "
+            f"{columns.probability!r} is the probability of one of two classes, but {path} has {len(labels)} labels: "
             f'{", ".join(labels[:5])}. Pass a pattern for the columns of all classes, such as --probability "prob_{{}}".'
         )
     positive = columns.positive
     if positive is None:
-        positive = _positive(columns.answer, labels)
+        positive = _positive(columns.probability, labels)
     if positive is None or (len(labels) == 2 and positive not in labels):
         raise InputError(
-            f"{columns.answer!r} is a probability, but its class is unknown. The labels are {', '.join(labels)}. Pass "
+            f"{columns.probability!r} is a probability, but its class is unknown. The labels are {', '.join(labels)}. Pass "
             "positive= (--positive CLASS)."
         )
     negative = next((other for other in labels if other != positive), f"not {positive}")
     return both, np.array([negative, positive], dtype=object)
 
 
-def _positive(answer: str, labels: Sequence[str]) -> str | None:
+def _positive(probability: str, labels: Sequence[str]) -> str | None:
     """Return the class at the end of a column's name, or else the class 1 or true."""
-    ends = [name for name in labels if answer.endswith(name) and not answer[: -len(name)][-1:].isalnum()]
+    ends = [name for name in labels if probability.endswith(name) and not probability[: -len(name)][-1:].isalnum()]
     if len(ends) == 1:
         return ends[0]
     yes = [name for name in labels if name in YES]

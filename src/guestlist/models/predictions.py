@@ -20,11 +20,11 @@ class Predictions:
     Arrays are read row by row: the index of a Series is ignored. Missing values are refused, except in groups.
 
     Attributes:
-        answers: (records, classes) probabilities or logits; (records,) or (records, 1) predicted values.
+        outputs: (records, classes) probabilities or logits; (records,) or (records, 1) predicted values.
         labels: (records,) true class, as a position in ``classes``; or the true value. None if the true classes are not known.
         member: (records,) true if the model was trained on the record.
         scale: ``probabilities``, ``logits`` or ``values``.
-        classes: Labels, one per column of the answers; by default 0, 1, ….
+        classes: Labels, one per column of the outputs; by default 0, 1, ….
         ids: (records,) identifiers of records; by default their positions.
         groups: Name of a group column to its (records,) values.
         persons: (records,) person identifiers; None if each record is a different person.
@@ -43,7 +43,7 @@ class Predictions:
         ([True, True, False], 'probabilities')
     """
 
-    answers: np.ndarray
+    outputs: np.ndarray
     labels: Any  # an array after __init__, which also accepts None
     member: np.ndarray
     scale: Scale = field(default_factory=Probabilities)  # or its name
@@ -56,45 +56,45 @@ class Predictions:
 
     def __post_init__(self):
         scale = as_scale(self.scale)
-        answers = _numbers(self.answers, "answers")
-        if not scale.has_classes and answers.ndim == 1:
-            answers = answers[:, None]
-        if not scale.has_classes and answers.shape[1:] != (1,):
+        outputs = _numbers(self.outputs, "outputs")
+        if not scale.has_classes and outputs.ndim == 1:
+            outputs = outputs[:, None]
+        if not scale.has_classes and outputs.shape[1:] != (1,):
             raise InputError(
-                f"A regression needs one predicted value per record; found answers shaped {answers.shape}."
+                f"A regression needs one predicted value per record; found outputs shaped {outputs.shape}."
             )
-        if scale.has_classes and (answers.ndim != 2 or answers.shape[1] < 2):
+        if scale.has_classes and (outputs.ndim != 2 or outputs.shape[1] < 2):
             raise InputError(
-                f"answers must have the shape (records, classes) with at least two classes; found {answers.shape}."
+                f"outputs must have the shape (records, classes) with at least two classes; found {outputs.shape}."
             )
-        if not len(answers):
+        if not len(outputs):
             raise InputError("There are no records. Pass outputs for members and for non-members.")
-        scale.check(answers)
+        scale.check(outputs)
         member = _truth(self.member)
         if not isinstance(self.groups, Mapping):
             raise InputError(f"groups={short_repr(self.groups)} must map names to (records,) values: {{'sex': …}}.")
         labelled = flag("labelled", self.labelled)
         texts = {str(name): _texts(values, str(name)) for name, values in self.groups.items()}
         known = {name: _texts(getattr(self, name), name) for name in ("ids", "persons")}
-        labels = self._labels(answers, scale)
+        labels = self._labels(outputs, scale)
         columns = {"labels": labels, "member": member, **texts, **known}
         for name, values in columns.items():
-            if values is not None and values.shape != (len(answers),):
+            if values is not None and values.shape != (len(outputs),):
                 raise InputError(
-                    f"{name!r} must have {len(answers)} values, one per record; found shape {values.shape}."
+                    f"{name!r} must have {len(outputs)} values, one per record; found shape {values.shape}."
                 )
-        features = _features(self.features, len(answers))
+        features = _features(self.features, len(outputs))
         classes = None if self.classes is None else plain_array(self.classes, "'classes'")
-        if classes is not None and classes.shape != (answers.shape[1],):
-            raise InputError(f"classes must have {answers.shape[1]} entries, one per column of answers.")
+        if classes is not None and classes.shape != (outputs.shape[1],):
+            raise InputError(f"classes must have {outputs.shape[1]} entries, one per column of outputs.")
         for side, absent in (("members", member.all()), ("non-members", not member.any())):
             if absent:
-                raise InputError(f"All {len(answers)} records are {side}. An audit needs members and non-members.")
+                raise InputError(f"All {len(outputs)} records are {side}. An audit needs members and non-members.")
         if not labelled and not scale.has_classes:
             raise InputError("Predicted values without true values do not indicate membership. Pass labels=.")
         fields: dict[str, Any] = {
             "scale": scale,
-            "answers": answers,
+            "outputs": outputs,
             "labels": labels,
             "member": member,
             "groups": texts,
@@ -116,7 +116,7 @@ class Predictions:
         optional = {name: getattr(self, name) for name in ("ids", "persons")}
         return replace(
             self,
-            answers=self.answers[records],
+            outputs=self.outputs[records],
             labels=self.labels[records],
             member=self.member[records],
             groups={name: values[records] for name, values in self.groups.items()},
@@ -124,10 +124,10 @@ class Predictions:
             **{name: values[records] for name, values in optional.items() if values is not None},
         )
 
-    def _labels(self, answers: np.ndarray, scale: Scale) -> np.ndarray:
+    def _labels(self, outputs: np.ndarray, scale: Scale) -> np.ndarray:
         """Return positions of classes, or true values; predicted classes if the true ones are not known."""
         if not self.labelled:
-            return answers.argmax(axis=1)
+            return outputs.argmax(axis=1)
         labels = _numbers(self.labels, "labels")
         broken = ~np.isfinite(labels)
         if broken.any():
@@ -138,12 +138,12 @@ class Predictions:
             )
         if not scale.has_classes:
             return labels
-        outside = (labels < 0) | (labels >= answers.shape[1]) | (labels != np.floor(labels))
+        outside = (labels < 0) | (labels >= outputs.shape[1]) | (labels != np.floor(labels))
         if outside.any():
             first = int(outside.argmax())
             raise InputError(
-                f"{outside.sum()} labels are not in 0 … {answers.shape[1] - 1}, first {labels[first]:g} in row {first}. "
-                "Pass the position of each true class among the columns of answers."
+                f"{outside.sum()} labels are not in 0 … {outputs.shape[1] - 1}, first {labels[first]:g} in row {first}. "
+                "Pass the position of each true class among the columns of outputs."
             )
         return labels.astype(np.int64)
 

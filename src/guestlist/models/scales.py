@@ -67,27 +67,27 @@ SIGNALS = {
 CELLS_AT_ONCE = 2**16  # a block stays in the cache, and limits memory with many classes
 
 
-def row_blocks(answers: np.ndarray) -> list[slice]:
+def row_blocks(outputs: np.ndarray) -> list[slice]:
     """Return blocks of rows that fit in memory; computations on a row do not depend on other rows.
 
     Args:
-        answers: (records, columns) outputs.
+        outputs: (records, columns) outputs.
 
     Returns:
         Slices of rows, in order.
     """
-    step = max(1, CELLS_AT_ONCE // max(answers.shape[1], 1))
-    return [slice(start, start + step) for start in range(0, max(len(answers), 1), step)]
+    step = max(1, CELLS_AT_ONCE // max(outputs.shape[1], 1))
+    return [slice(start, start + step) for start in range(0, max(len(outputs), 1), step)]
 
 
 def in_blocks(
-    signals: Callable[[np.ndarray, np.ndarray], dict[str, np.ndarray]], answers: np.ndarray, labels: np.ndarray
+    signals: Callable[[np.ndarray, np.ndarray], dict[str, np.ndarray]], outputs: np.ndarray, labels: np.ndarray
 ) -> dict[str, np.ndarray]:
     """Compute signals block by block; return name to (records,)."""
     joined: dict[str, np.ndarray] = {}
-    for block in row_blocks(answers):
-        for name, values in signals(answers[block], labels[block]).items():
-            joined.setdefault(name, np.empty(len(answers)))[block] = values
+    for block in row_blocks(outputs):
+        for name, values in signals(outputs[block], labels[block]).items():
+            joined.setdefault(name, np.empty(len(outputs)))[block] = values
     return joined
 
 
@@ -127,7 +127,7 @@ def signals_of_probabilities(
     Args:
         probabilities: (records, classes) outputs.
         labels: (records,) true class of each record, as an index.
-        smallest: Probability that replaces an output of 0 in logarithms; see :func:`smallest_answer`.
+        smallest: Probability that replaces an output of 0 in logarithms; see :func:`zero_replacement`.
 
     Returns:
         Name to (records,) values.
@@ -150,14 +150,14 @@ def signals_of_probabilities(
     }
 
 
-def smallest_answer(probabilities: np.ndarray) -> float:
+def zero_replacement(probabilities: np.ndarray) -> float:
     """Return the probability that replaces an output of 0: half of the smallest positive one, at most 0.1.
 
     A forest of 100 trees outputs multiples of 0.01, and its 0 means "less than a step": a value below a detection limit, which
     is usually replaced by half the limit. Taken literally (1e-30, a margin of 69), such zeros are outliers that dominate
     every Gaussian fit. Models with a smooth softmax have hardly any exact zeros, and are not affected.
 
-    >>> smallest_answer(np.array([[0.99, 0.01], [1.0, 0.0]]))
+    >>> zero_replacement(np.array([[0.99, 0.01], [1.0, 0.0]]))
     0.005
     """
     smallest = np.min(probabilities, where=probabilities > 0, initial=np.inf)
@@ -290,43 +290,43 @@ class Scale:
     has_classes: ClassVar[bool] = True
     hides_logits: ClassVar[bool] = False  # True if the model computes more than it outputs
 
-    def check(self, answers: np.ndarray) -> None:
+    def check(self, outputs: np.ndarray) -> None:
         """Raise if outputs cannot be on this scale."""
-        if np.isnan(answers).any():
-            broken = np.isnan(answers).any(axis=1)
+        if np.isnan(outputs).any():
+            broken = np.isnan(outputs).any(axis=1)
             raise InputError(
-                f"The model outputs NaN for {broken.sum()} of {len(answers)} records, first in row {broken.argmax()}. Check "
+                f"The model outputs NaN for {broken.sum()} of {len(outputs)} records, first in row {broken.argmax()}. Check "
                 "the model and these records."
             )
 
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> Self:
+    def resolved(self, outputs: np.ndarray, labels: np.ndarray) -> Self:
         """Return the scale with parameters estimated from the target's outputs, for all models."""
         return self
 
-    def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    def signals(self, outputs: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
         """Return the name and (records,) values of every signal."""
         raise NotImplementedError
 
-    def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def hinge(self, outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return (records,) the confidence in the label minus that in the next best class."""
         raise NotImplementedError
 
-    def soft(self, answers: np.ndarray) -> np.ndarray:
+    def soft(self, outputs: np.ndarray) -> np.ndarray:
         """Return soft labels for distillation from these outputs."""
-        return answers
+        return outputs
 
-    def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
+    def log_probabilities(self, outputs: np.ndarray) -> np.ndarray:
         """Return (records, classes) logarithms of probabilities; raise if there are no classes.
 
         Single precision suffices to learn from, and halves the size on disk.
         """
         raise NotImplementedError
 
-    def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def correct(self, outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
         """Return (records,) 1.0 if the prediction is the true class; raise if there are no classes."""
-        return correct(answers, labels)
+        return correct(outputs, labels)
 
-    def saturated(self, answers: np.ndarray) -> float:
+    def saturated(self, outputs: np.ndarray) -> float:
         """Return the share of records whose output is at the end of the scale."""
         return 0.0
 
@@ -336,7 +336,7 @@ class Probabilities(Scale):
     """Rows that sum to 1.
 
     Args:
-        smallest: Probability that replaces an output of 0; see :func:`guestlist.models.scales.smallest_answer`.
+        smallest: Probability that replaces an output of 0; see :func:`guestlist.models.scales.zero_replacement`.
     """
 
     smallest: float = SMALLEST_PROBABILITY
@@ -344,42 +344,42 @@ class Probabilities(Scale):
     name: ClassVar[str] = "probabilities"
     hides_logits: ClassVar[bool] = True
 
-    def check(self, answers: np.ndarray) -> None:
-        super().check(answers)
-        away = np.abs(row_sums(answers) - 1) > SUM_TOLERANCE
-        if answers.size and not away.any() and answers.min() >= 0 and answers.max() <= 1 + SUM_TOLERANCE:
+    def check(self, outputs: np.ndarray) -> None:
+        super().check(outputs)
+        away = np.abs(row_sums(outputs) - 1) > SUM_TOLERANCE
+        if outputs.size and not away.any() and outputs.min() >= 0 and outputs.max() <= 1 + SUM_TOLERANCE:
             return  # a check of each row takes ten times as long
-        wrong = away | ((answers < 0) | (answers > 1 + SUM_TOLERANCE)).any(axis=1)
+        wrong = away | ((outputs < 0) | (outputs > 1 + SUM_TOLERANCE)).any(axis=1)
         if wrong.any():
             row = int(wrong.argmax())
             hint = "If they are logits, pass scale='logits' (--scale logits)."
-            if answers.min() >= 0 and np.abs(row_sums(answers) - 100).max() <= 100 * SUM_TOLERANCE:
+            if outputs.min() >= 0 and np.abs(row_sums(outputs) - 100).max() <= 100 * SUM_TOLERANCE:
                 hint = "They look like percentages. Divide them by 100."
             raise InputError(
-                f"{wrong.sum()} of {len(answers)} outputs are not probabilities (row {row} holds "
-                f"{np.array2string(answers[row], precision=3, threshold=6)}, sum {answers[row].sum():.4g}). {hint}"
+                f"{wrong.sum()} of {len(outputs)} outputs are not probabilities (row {row} holds "
+                f"{np.array2string(outputs[row], precision=3, threshold=6)}, sum {outputs[row].sum():.4g}). {hint}"
             )
 
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> "Probabilities":
-        return replace(self, smallest=smallest_answer(answers))
+    def resolved(self, outputs: np.ndarray, labels: np.ndarray) -> "Probabilities":
+        return replace(self, smallest=zero_replacement(outputs))
 
-    def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        return in_blocks(partial(signals_of_probabilities, smallest=self.smallest), answers, labels)
+    def signals(self, outputs: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+        return in_blocks(partial(signals_of_probabilities, smallest=self.smallest), outputs, labels)
 
-    def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return hinge(np.log(np.maximum(answers, self.smallest)), labels)
+    def hinge(self, outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return hinge(np.log(np.maximum(outputs, self.smallest)), labels)
 
-    def soft(self, answers: np.ndarray) -> np.ndarray:
-        return answers / answers.sum(axis=1, keepdims=True)
+    def soft(self, outputs: np.ndarray) -> np.ndarray:
+        return outputs / outputs.sum(axis=1, keepdims=True)
 
-    def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        result = np.empty(answers.shape, dtype=np.float32)
-        for block in row_blocks(answers):
-            result[block] = np.log(np.maximum(answers[block], self.smallest))
+    def log_probabilities(self, outputs: np.ndarray) -> np.ndarray:
+        result = np.empty(outputs.shape, dtype=np.float32)
+        for block in row_blocks(outputs):
+            result[block] = np.log(np.maximum(outputs[block], self.smallest))
         return result
 
-    def saturated(self, answers: np.ndarray) -> float:
-        return float((answers.max(axis=1) >= 1.0).mean())
+    def saturated(self, outputs: np.ndarray) -> float:
+        return float((outputs.max(axis=1) >= 1.0).mean())
 
 
 @dataclass(frozen=True)
@@ -388,30 +388,30 @@ class Logits(Scale):
 
     name: ClassVar[str] = "logits"
 
-    def check(self, answers: np.ndarray) -> None:
-        super().check(answers)
-        if np.isinf(answers).any():
+    def check(self, outputs: np.ndarray) -> None:
+        super().check(outputs)
+        if np.isinf(outputs).any():
             raise InputError("The model outputs infinite logits. If these are logarithms of probabilities, clip them.")
-        if len(answers) >= ENOUGH and (answers >= 0).all() and np.abs(answers.sum(axis=1) - 1).max() < SUM_TOLERANCE:
+        if len(outputs) >= ENOUGH and (outputs >= 0).all() and np.abs(outputs.sum(axis=1) - 1).max() < SUM_TOLERANCE:
             raise InputError(
-                f"All {len(answers)} outputs sum to 1 and none is negative: they are probabilities, not logits. Remove "
+                f"All {len(outputs)} outputs sum to 1 and none is negative: they are probabilities, not logits. Remove "
                 "the softmax from the module (a log_softmax may stay). For a function or predictions, pass "
                 "scale='probabilities' (--scale probabilities)."
             )
 
-    def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        return in_blocks(signals_of_logits, answers, labels)
+    def signals(self, outputs: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+        return in_blocks(signals_of_logits, outputs, labels)
 
-    def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return hinge(answers, labels)
+    def hinge(self, outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return hinge(outputs, labels)
 
-    def soft(self, answers: np.ndarray) -> np.ndarray:
-        return softmax(answers, axis=1)
+    def soft(self, outputs: np.ndarray) -> np.ndarray:
+        return softmax(outputs, axis=1)
 
-    def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        result = np.empty(answers.shape, dtype=np.float32)
-        for block in row_blocks(answers):
-            result[block] = log_softmax(answers[block], axis=1)
+    def log_probabilities(self, outputs: np.ndarray) -> np.ndarray:
+        result = np.empty(outputs.shape, dtype=np.float32)
+        for block in row_blocks(outputs):
+            result[block] = log_softmax(outputs[block], axis=1)
         return result
 
 
@@ -423,26 +423,26 @@ class Labels(Scale):
     signal_names: ClassVar[tuple[str, ...]] = ("correct",)
     hides_logits: ClassVar[bool] = True
 
-    def check(self, answers: np.ndarray) -> None:
-        wrong = ~(((answers == 0) | (answers == 1)).all(axis=1) & (answers.sum(axis=1) == 1))
+    def check(self, outputs: np.ndarray) -> None:
+        wrong = ~(((outputs == 0) | (outputs == 1)).all(axis=1) & (outputs.sum(axis=1) == 1))
         if wrong.any():
             row = int(wrong.argmax())
             raise InputError(
-                f"{wrong.sum()} of {len(answers)} outputs are not exactly one class (row {row} holds "
-                f"{np.array2string(answers[row], precision=3, threshold=6)}). If they are probabilities, pass "
+                f"{wrong.sum()} of {len(outputs)} outputs are not exactly one class (row {row} holds "
+                f"{np.array2string(outputs[row], precision=3, threshold=6)}). If they are probabilities, pass "
                 "scale='probabilities'."
             )
 
-    def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-        return {"correct": correct(answers, labels)}
+    def signals(self, outputs: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+        return {"correct": correct(outputs, labels)}
 
-    def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def hinge(self, outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
         raise InputError(
             "The model predicts only labels, but probabilities or logits are needed here. Audit a model that outputs them."
         )
 
-    def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
-        return Probabilities(smallest_answer(answers)).log_probabilities(answers)
+    def log_probabilities(self, outputs: np.ndarray) -> np.ndarray:
+        return Probabilities(zero_replacement(outputs)).log_probabilities(outputs)
 
 
 @dataclass(frozen=True)
@@ -459,28 +459,28 @@ class Values(Scale):
     signal_names: ClassVar[tuple[str, ...]] = tuple(VALUE_SIGNALS)
     has_classes: ClassVar[bool] = False
 
-    def check(self, answers: np.ndarray) -> None:
-        super().check(answers)
-        if np.isinf(answers).any():
+    def check(self, outputs: np.ndarray) -> None:
+        super().check(outputs)
+        if np.isinf(outputs).any():
             raise InputError("The model predicts infinite values. Check the model and its records.")
 
-    def resolved(self, answers: np.ndarray, labels: np.ndarray) -> "Values":
-        return replace(self, floor=residual_floor(labels - answers[:, 0]))
+    def resolved(self, outputs: np.ndarray, labels: np.ndarray) -> "Values":
+        return replace(self, floor=residual_floor(labels - outputs[:, 0]))
 
-    def signals(self, answers: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    def signals(self, outputs: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
         return {
-            "residual": labels - answers[:, 0],
-            "loss": np.square(labels - answers[:, 0]),
-            "margin": value_margin(answers[:, 0], labels, self.floor),
+            "residual": labels - outputs[:, 0],
+            "loss": np.square(labels - outputs[:, 0]),
+            "margin": value_margin(outputs[:, 0], labels, self.floor),
         }
 
-    def hinge(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        return self.signals(answers, labels)["margin"]
+    def hinge(self, outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        return self.signals(outputs, labels)["margin"]
 
-    def log_probabilities(self, answers: np.ndarray) -> np.ndarray:
+    def log_probabilities(self, outputs: np.ndarray) -> np.ndarray:
         raise InputError("The model predicts values, which have no probabilities. Use a classifier.")
 
-    def correct(self, answers: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    def correct(self, outputs: np.ndarray, labels: np.ndarray) -> np.ndarray:
         raise InputError("The model predicts values, which are neither correct nor wrong. Use a classifier.")
 
 

@@ -392,7 +392,7 @@ def train_on_values(train: Trainer, data: Data, soft: np.ndarray, rng: np.random
     return train(data.changed(y=soft[:, 0]), rng)
 
 
-def answers(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
+def predict_outputs(predict: Predict, x, columns: int, scale: Scale) -> np.ndarray:
     """Query one model and check its outputs.
 
     Args:

@@ -8,7 +8,7 @@ from guestlist._util import reason, torch
 from guestlist.defences import evaluation_mode, tensor
 from guestlist.errors import InputError
 from guestlist.models.scales import cross_entropy, margin
-from guestlist.models.target import Target, WhiteBoxFeatures, answers
+from guestlist.models.target import Target, WhiteBoxFeatures, predict_outputs
 
 # Number of principal components of a wide last hidden layer, and of the largest logits.
 WIDEST = 32
@@ -117,11 +117,11 @@ def inputs_of_layers(module, x) -> tuple[list, Any]:
     ]
     try:
         with torch.no_grad():
-            answers = module(x)
+            outputs = module(x)
     finally:
         for hook in hooks:
             hook.remove()
-    return layer_inputs, answers
+    return layer_inputs, outputs
 
 
 def principal_components(values: np.ndarray, count: int) -> np.ndarray:
@@ -170,7 +170,7 @@ def space_of(target: Target, name: str, x) -> np.ndarray:
     if name not in SPACES:
         raise InputError(f"There is no space {name!r}. Choose one of {', '.join(SPACES)}, or pass an array.")
     if name == "outputs":
-        return np.exp(target.scale.log_probabilities(answers(target.predict, x, target.columns, target.scale)))
+        return np.exp(target.scale.log_probabilities(predict_outputs(target.predict, x, target.columns, target.scale)))
     if name == "inputs":
         return _numbers(target, x)
     layers = target.needs("layers", _NO_LAYERS.format(space=name))(x)

@@ -194,8 +194,8 @@ class _Loss:
     loss: str
     reduction: str
 
-    def __call__(self, answers, y):
-        return loss_of(self.loss, answers, y, self.reduction)
+    def __call__(self, outputs, y):
+        return loss_of(self.loss, outputs, y, self.reduction)
 
 
 def _at_once(module, layers: Sequence[str] | None) -> bool:

@@ -192,8 +192,8 @@ def leave_one_out(
         if without is not None:
             rows = np.delete(rows, without)
             name = f"The model without {data.ids[without]!r}"
-        answers = extractor.train_and_query(name, partial(train, data.copied(rows), rng), data.take(queried).x, rng)
-        values = extractor.take(queried).signals(answers)
+        outputs = extractor.train_and_query(name, partial(train, data.copied(rows), rng), data.take(queried).x, rng)
+        values = extractor.take(queried).signals(outputs)
         return np.stack([values[signal] for signal in signal_names])
 
     with_all = np.mean([signals(None, repeat, chosen) for repeat in range(repeats)], axis=0)

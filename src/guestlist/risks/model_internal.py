@@ -186,8 +186,8 @@ def knn_value_of_outputs(case: Case, value: Literal["self_waka", "self_shapley"]
 
 
 def _outputs(case: Case) -> np.ndarray:
-    assert case.view.answers is not None, "the row asks for answers"
-    return np.exp(case.view.answers)
+    assert case.view.outputs is not None, "the row asks for outputs"
+    return np.exp(case.view.outputs)
 
 
 def _side(case: Case, outputs: np.ndarray, member: bool) -> np.ndarray:

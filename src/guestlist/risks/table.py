@@ -31,7 +31,7 @@ class Risk:
         needs: Signals it reads; a target without them has no such risk.
         evidence: Type of evidence that it reads, if any; an audit without it has no such risk.
         part: Name of the value it reads, if the evidence holds several values by name.
-        answers: True if it reads the target's probabilities of all classes next to the labels.
+        outputs: True if it reads the target's probabilities of all classes next to the labels.
         references: Smallest number of reference models it needs.
         default: True if an audit computes it by default; slow risks are opt-in.
         recommended: True for the risk to examine first, of those that rank members.
@@ -48,7 +48,7 @@ class Risk:
     needs: tuple[str, ...] = ()
     evidence: str = ""
     part: str = ""
-    answers: bool = False
+    outputs: bool = False
     references: int = 0
     default: bool = True
     recommended: bool = False
@@ -60,8 +60,8 @@ class Risk:
         """Return True if a case has the inputs of this risk."""
         has_evidence = not self.evidence or self._is_enough(case.evidence(self.evidence))
         has_signals = all(signal in case.view.values for signal in self.needs)
-        has_answers = not self.answers or (case.view.answers is not None and has_labels(case))
-        return has_evidence and has_signals and has_answers and case.view.references >= self.references
+        has_outputs = not self.outputs or (case.view.outputs is not None and has_labels(case))
+        return has_evidence and has_signals and has_outputs and case.view.references >= self.references
 
     def _is_enough(self, evidence: Any) -> bool:
         return evidence is not None and (not self.part or self.part in evidence.values)
@@ -97,7 +97,7 @@ RISKS: dict[str, Risk] = {
         paper=DUDDU,
         cost="a distance for each member and non-member",
         fitted_on_target=True,
-        answers=True,
+        outputs=True,
         default=False,
         threshold=0.0,
     ),
@@ -107,7 +107,7 @@ RISKS: dict[str, Risk] = {
         paper=WAKA,
         cost="a distance for each two members",
         fitted_on_target=True,
-        answers=True,
+        outputs=True,
         default=False,
     ),
     "self_shapley": Risk(
@@ -116,7 +116,7 @@ RISKS: dict[str, Risk] = {
         paper=WAKA,
         cost="a distance for each two members",
         fitted_on_target=True,
-        answers=True,
+        outputs=True,
         default=False,
     ),
     "shapr_first_layer": Risk(
@@ -285,7 +285,7 @@ def _required_inputs(row: Risk) -> str:
     texts = {
         f"{row.references} reference models": row.references,
         f"the evidence {evidence}": row.evidence,
-        "the target's probabilities with labels": row.answers,
+        "the target's probabilities with labels": row.outputs,
         f"the signals {', '.join(row.needs)}": row.needs,
     }
     return " and ".join(text for text, needed in texts.items() if needed)

@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 
 from guestlist._case import with_progress
 from guestlist._util import number, reason
-from guestlist._views import FullAnswersView, Signals
+from guestlist._views import FullOutputsView, Signals
 from guestlist.attacks import ATTACKS, Attack, checked_scores, select_attacks
 from guestlist.errors import InputError, MissingEvidenceError
 from guestlist.evidence import EVIDENCE, missing_evidence
@@ -308,12 +308,12 @@ def _simulated_view(
     view = gaussian_simulation(0.0, records=len(labels), models=1 + references).facing(0)
     classes = max(2, int(labels.max(initial=0)) + 1)
 
-    def answers(rows: int) -> np.ndarray:
+    def outputs(rows: int) -> np.ndarray:
         drawn = np.random.default_rng(0).normal(size=(rows, len(labels), classes))
         return log_softmax(drawn, axis=2).astype(np.float32)
 
-    evidence = view.evidence.with_part("full_answers", FullAnswersView(answers(references), view.reference_member))
-    view = replace(view, labels=labels, population=population, answers=answers(1)[0], evidence=evidence)
+    evidence = view.evidence.with_part("full_outputs", FullOutputsView(outputs(references), view.reference_member))
+    view = replace(view, labels=labels, population=population, outputs=outputs(1)[0], evidence=evidence)
     if signals is None:
         return view
     values = {"residual": view.values["margin"], **view.values}

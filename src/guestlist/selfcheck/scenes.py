@@ -63,9 +63,9 @@ def sure(margin: np.ndarray) -> np.ndarray:
 
 
 SCENE_VARIANTS: dict[str, SceneVariant] = {
-    "plain": SceneVariant("continuous answers"),
-    "ties": SceneVariant("answers that tie", {"output": np.round}),
-    "saturated": SceneVariant("saturated answers", {"output": saturated}),
+    "plain": SceneVariant("continuous outputs"),
+    "ties": SceneVariant("outputs that tie", {"output": np.round}),
+    "saturated": SceneVariant("saturated outputs", {"output": saturated}),
     "classes": SceneVariant(f"{CLASSES} classes", {"classes": CLASSES}),
     "population": SceneVariant("a population", population=POPULATION),
     "labels": SceneVariant("labels that shift with membership", {"classes": 3, "tilt": TILT}),
@@ -75,7 +75,7 @@ SCENE_VARIANTS: dict[str, SceneVariant] = {
     "rare": SceneVariant("unequal classes", {"classes": len(RARE), "shares": RARE}),
     "exact": SceneVariant("probabilities of exactly 0 and 1", {"output": sure, "signals_of": signals_of_rounded}),
     "awkward": SceneVariant(
-        f"ties, saturated answers, {CLASSES} classes and a population",
+        f"ties, saturated outputs, {CLASSES} classes and a population",
         {"output": lambda margin: np.minimum(np.round(margin), np.floor(SURE)), "classes": CLASSES},
         POPULATION,
     ),
@@ -182,7 +182,7 @@ def _reads_only_labels(attack: Attack, seed: int) -> bool:
 
 def _same_without(attack: Attack, view: Signals, signal: str, evidence: Evidence) -> bool:
     """Return True if an attack gives the same scores from one signal and some evidence only."""
-    part = replace(view, values={signal: view.values[signal]}, evidence=evidence, answers=None)
+    part = replace(view, values={signal: view.values[signal]}, evidence=evidence, outputs=None)
     try:
         scores = _scores(attack, part)
     except Exception:  # a custom attack may raise anything if an input is missing

@@ -13,8 +13,8 @@ from guestlist._views import Evidence, Rotation
 from guestlist.evidence import (
     EVIDENCE,
     SimulatedModels,
-    answers_of_margin,
     missing_evidence,
+    outputs_of_margin,
     shared_with_stand_ins,
     signals_of_margin,
 )
@@ -25,7 +25,6 @@ __all__ = [
     "DESIGNS",
     "SURE_MARGIN",
     "Memorising",
-    "answers_of_margin",
     "as_rotation",
     "bernoulli",
     "complementary_pairs",
@@ -34,6 +33,7 @@ __all__ = [
     "gaussian_simulation",
     "memorising_simulation",
     "noise_simulation",
+    "outputs_of_margin",
     "signals_of_margin",
     "signals_of_rounded",
     "unbalanced_references",
@@ -287,7 +287,7 @@ def as_rotation(
         together=together,
         evidence=evidence,
         not_evaluated=not_evaluated,
-        answers=lambda k: answers_of_margin(simulated.margin[k], simulated.labels, simulated.classes),
+        outputs=lambda k: outputs_of_margin(simulated.margin[k], simulated.labels, simulated.classes),
     )
 
 
