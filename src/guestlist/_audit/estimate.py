@@ -104,7 +104,7 @@ def estimate(
           Queries of the model: ...
           32 reference models: 16 min (60 s each, 2 in parallel)
           Evidence leaves: ...
-          Evaluation: 4 s, from a benchmark
+          Evaluation: ... s, from a benchmark
     """
     unknown = sorted(set(options) - set(signature(audit).parameters))
     if unknown:
