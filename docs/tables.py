@@ -258,7 +258,11 @@ def private_table(part: str = "private") -> str:
 def references_table() -> str:
     """Return the cost of many references relative to a plain loop."""
     found = _measured("training")
-    named = {"446-256-128-30": "references", "64-64-10": "small references"}
+    named = {
+        "446-256-128-30": "references",
+        "64-64-10": "small references",
+        "64-64-10, 10 epochs": "small references, long training",
+    }
     ways = list(found["references"])
     rows = [f"| network | {' | '.join(ways)} | identical in any stack |", "| --- " * (2 + len(ways)) + "|"]
     for network, name in named.items():

@@ -30,6 +30,7 @@ BATCH, BATCHES = 64, (64, 256)  # batch sizes of references, and of private trai
 PRIVATE, REFERENCE = (256, 256), (256, 128)
 SMALL = (64, 10, (64,))  # features, classes and hidden units of a network that is mostly overhead
 RATE = 1e-3  # learning rate of AdamW; 0.1 for SGD
+LONG = 10  # epochs of a training in which the copies of the networks take little of the time
 SIDE = 28  # height and width of the images of a convolutional network
 PARTS = ("private", "convolutions", "references")
 
@@ -194,9 +195,13 @@ def main() -> None:
         if "convolutions" in options.parts:
             ways = convolution_ways(options.images, batch, 1)
             results[f"convolutions, batches of {batch}"] = shares(median_seconds(ways, options.repeats), "plain")
-    shapes = {"references": (FEATURES, CLASSES, REFERENCE), "small references": SMALL}
-    for name, shape in shapes.items() if "references" in options.parts else ():
-        ways = reference_ways(options.models, options.records, options.epochs, shape)
+    trainings = {
+        "references": ((FEATURES, CLASSES, REFERENCE), options.epochs),
+        "small references": (SMALL, options.epochs),
+        "small references, long training": (SMALL, LONG),
+    }
+    for name, (shape, epochs) in trainings.items() if "references" in options.parts else ():
+        ways = reference_ways(options.models, options.records, epochs, shape)
         results[name] = shares(median_seconds(ways, options.repeats), "plain loop")
         results[f"{name}, identical in any stack"] = is_identical_in_any_stack(shape, options.records)
     print(json.dumps(results, indent=1))

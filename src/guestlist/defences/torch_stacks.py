@@ -142,7 +142,7 @@ class _Plan:
     def batches(self, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, int]]:
         """Yield (length,) rows of each batch and the number of those that count; the last batch is repeated for ever."""
         parts = np.array_split(np.arange(len(self.rows)), self.n_batches)
-        positions = np.array([np.pad(part, (0, self.length - len(part)), mode="edge") for part in parts])
+        positions = np.array([part[np.minimum(np.arange(self.length), len(part) - 1)] for part in parts])
         counts = [len(part) for part in parts]
         for _ in range(self.fit.epochs):
             order = self.rows[rng.permutation(len(self.rows))]

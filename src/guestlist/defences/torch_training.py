@@ -361,7 +361,11 @@ def evaluation_mode(module) -> Iterator[None]:
 def begin_training(module, device, rng: np.random.Generator) -> tuple[Any, Any]:
     """Return a copy with fresh parameters on a device, and the device; the parameters are the same on every device."""
     chosen = torch_device(device)
-    torch.manual_seed(int(rng.integers(2**63)))
+    seed = int(rng.integers(2**63))
+    if chosen.type == "cpu":
+        torch.default_generator.manual_seed(seed)  # torch.manual_seed formats a stack trace for each type of accelerator
+    else:
+        torch.manual_seed(seed)
     note_device(chosen)
     return fresh(on_cpu(module)).to(chosen), chosen
 
