@@ -7,16 +7,19 @@ its expected duration.
 from __future__ import annotations
 
 import argparse
+import shlex
+import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 import guestlist as gl
 from papers.data_dependencies import page
 from papers.data_dependencies.bounds import bounds
 from papers.data_dependencies.data import TABLES
-from papers.data_dependencies.figures import GAMES, rows
-from papers.data_dependencies.results import expected, write
+from papers.data_dependencies.figures import GAMES, Played, rows
+from papers.data_dependencies.results import NOTHING, committed, expected, in_order, joined, write
 
 REPEATS = 10
 ALL = ("figure1", *GAMES)
@@ -27,7 +30,7 @@ def main(arguments: list[str] | None = None) -> None:
     for name in ALL:
         if options.command in (name, "all"):
             print(expected(name), flush=True)
-            limits = {"games": options.games, "epsilons": options.epsilons}
+            limits = {"games": options.games, "epsilons": options.epsilons, "add": options.add}
             run(name, options.repeats, Path(options.folder), options.jobs, **limits)
     if options.command in ("page", "all"):
         page.page().write()
@@ -39,42 +42,63 @@ def run(
     folder: Path = Path(),
     jobs: int = 1,
     *,
-    games: int | None = None,
+    games: Sequence[str] | None = None,
     epsilons: Sequence[float] | None = None,
+    add: bool = False,
     **options,
 ) -> None:
     """Run a figure and write its result after every game.
 
     Args:
-        games: number of games of the figure, from the first; None for all.
+        games: names of games of the figure; None for all.
         epsilons: values of epsilon; None for the paper's.
+        add: keep the rows of the committed result that this run does not compute.
         options: options of ``ExperimentSetting``, and ``smaller``, for tests.
+
+    Raises:
+        InputError: a game is not one of the figure, or the committed result has different repeats or sizes.
     """
-    start, smaller, runs_before = time.process_time(), options.pop("smaller", 1), _runs(folder / name)
+    start, smaller = time.process_time(), options.pop("smaller", 1)
     if name == "figure1":
         write(
             name, f"python -m papers.data_dependencies {name}", {}, 1, time.process_time() - start, {"bounds": bounds()}
         )
         return
-    result_rows, sizes = [], {}
-    tables = {table: TABLES[table]() for table in {played.table for played in GAMES[name]}}
     command = f"python -m papers.data_dependencies {name} --repeats {repeats}"
+    # A folder holds one list of epsilons, because the position of an epsilon chooses the random numbers of its models.
+    root = folder / name
     if games:
-        command += f" --games {games}"
+        command += f" --games {shlex.join(games)}"
     if epsilons:
-        command += f" --epsilons {' '.join(f'{epsilon:g}' for epsilon in epsilons)}"
+        chosen = [f"{epsilon:g}" for epsilon in epsilons]
+        command += f" --epsilons {' '.join(chosen)}"
+        root = folder / "-".join([name, *chosen])
         options["epsilons"] = tuple(epsilons)
-    for played in GAMES[name][:games]:
-        table = tables[played.table]
-        sizes[played.table] = {"records": len(table.frame), "features": table.features}
+    played_games = _chosen(name, games)
+    tables = {table: TABLES[table]() for table in {played.table for played in played_games}}
+    sizes = {table: {"records": len(content.frame), "features": content.features} for table, content in tables.items()}
+    earlier = committed(name, repeats, sizes) if add else NOTHING
+    runs_before, result_rows = _runs(root), []
+    for played in played_games:
         setting = gl.ExperimentSetting(
             repeats=repeats, shadows=played.shadows, shadow_training=played.shadow_training, **options
         )
-        result_rows += rows(played, table, setting, folder / name, jobs, smaller)
-        seconds, every = time.process_time() - start, _runs(folder / name)
+        result_rows += map(asdict, rows(played, tables[played.table], setting, root, jobs, smaller))
+        seconds, every = time.process_time() - start, _runs(root)
         # A figure that resumes counts its earlier runs at the mean time of the new ones.
         seconds *= every / max(every - runs_before, 1)
-        write(name, command, sizes, repeats, seconds, {"rows": result_rows})
+        merged = in_order(joined(earlier.rows, result_rows, repeats), [each.called for each in GAMES[name]])
+        commands = earlier.with_command(command)
+        write(name, commands, earlier.sizes | sizes, repeats, earlier.seconds + seconds, {"rows": merged})
+
+
+def _chosen(name: str, games: Sequence[str] | None) -> list[Played]:
+    """Return the games of a figure with these names, in the figure's order."""
+    names = [played.called for played in GAMES[name]]
+    unknown = [game for game in games or () if game not in names]
+    if unknown:
+        raise gl.InputError(f"{name} has no game {unknown[0]!r}. Choose from {', '.join(map(repr, names))}.")
+    return [played for played in GAMES[name] if not games or played.called in games]
 
 
 def _runs(folder: Path) -> int:
@@ -85,9 +109,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m papers.data_dependencies", description=__doc__)
     parser.add_argument("command", choices=[*ALL, "page", "all"])
     parser.add_argument("--repeats", type=int, default=REPEATS, help="repeats of every game (default: %(default)s)")
-    parser.add_argument("--games", type=int, help="number of games of a figure, from the first (default: all)")
     parser.add_argument(
-        "--epsilons", type=float, nargs="+", help="values of epsilon, such as 0.1 inf (default: the paper's)"
+        "--games", nargs="+", metavar="NAME", help='games of a figure, such as "p = 0.25" "p = 0.75" (default: all)'
+    )
+    parser.add_argument(
+        "--epsilons",
+        type=float,
+        nargs="+",
+        metavar="EPSILON",
+        help="values of epsilon, such as 0.1 inf (default: the paper's)",
+    )
+    parser.add_argument(
+        "--add", action="store_true", help="keep the games and epsilons of the committed result that are not run"
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument(
@@ -97,4 +130,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except gl.AuditError as error:
+        sys.exit(f"{error}")

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 from functools import cache, partial
+from math import inf
+from types import SimpleNamespace
 
 import pytest
 from pandas import read_parquet
@@ -11,9 +13,11 @@ from papers.data_dependencies import statements as say
 from papers.data_dependencies.bounds import bounds, largest_gain
 from papers.data_dependencies.census import of_1994
 from papers.data_dependencies.data import FILES, TABLES, available
-from papers.data_dependencies.figures import GAMES
+from papers.data_dependencies.figures import GAMES, Row
 from papers.data_dependencies.published import COMPAS_REPEATED, FEATURES, GAIN, GAIN_AT, SHARES
+from scipy.stats import t as student
 
+import guestlist as gl
 from guestlist.datasets import local
 
 
@@ -98,17 +102,15 @@ def test_every_figure_runs_at_a_small_size(name, small_tables, tmp_path, monkeyp
     smaller = max((played_game.game.members or 0) // 120 for played_game in played) or 1
     options = {"epsilons": (0.1, float("inf")), "epochs": 1, "hidden": (4,), "validation": 100, "smaller": smaller}
     played = played[:2]
-    command.run(name, 2, tmp_path / "runs", games=2, **options)
+    command.run(name, 2, tmp_path / "runs", games=[played_game.called for played_game in played], **options)
     attacks = 3 if played[0].shadows else 2
     rows = results.read(name)["rows"]
     assert [row["game"] for row in rows[:: 2 * attacks]] == [played_game.called for played_game in played]
     assert len(rows) == len(played) * 2 * attacks
     assert all(-1 <= row[arm][0] <= 1 for row in rows for arm in ("apart", "mixed"))
     made = page.page()
-    assert (
-        f"python -m papers.data_dependencies {name} --repeats 2 --games 2 --epsilons 0.1 inf,"
-        in made.tables["runs.csv"]
-    )
+    assert f"python -m papers.data_dependencies {name} --repeats 2 --games " in made.tables["runs.csv"]
+    assert "--epsilons 0.1 inf," in made.tables["runs.csv"]
     assert made.tables[f"{name}.csv"].count("\n") == 1 + len(rows)
 
 
@@ -124,6 +126,79 @@ def test_a_small_run_of_a_figure_makes_a_section(tmp_path, monkeypatch):
     assert [row.where for row in made.rows if row.agrees] == ["Figure 1", "Figure 7"]
     assert set(made.pictures) == {"data_dependencies_bounds.svg", "data_dependencies_sources.svg"}
     assert "649 records, 42 features" in made.tables["runs.csv"]
+
+
+@pytest.fixture
+def fake_runs(tmp_path, monkeypatch):
+    """Return a function that runs figure 5 without training, with a number that says which run wrote a row."""
+    monkeypatch.setattr(results, "FOLDER", tmp_path)
+    monkeypatch.setattr(command, "TABLES", {"adult education": lambda: SimpleNamespace(frame=[0] * 50, features=87)})
+
+    def run(number, repeats=3, **options):
+        def rows(played, _table, setting, root, _jobs, _smaller):
+            return [
+                Row(
+                    played.called, attack, None if epsilon == inf else epsilon, [number], [0.0], [1.0, 0.9, 1.1], {}, {}
+                )
+                for epsilon in setting.epsilons
+                for attack in ("average_threshold", "optimal_threshold")
+            ]
+
+        monkeypatch.setattr(command, "rows", rows)
+        command.run("figure5", repeats, tmp_path, **options)
+        return results.read("figure5")
+
+    return run
+
+
+def runs_by_game_and_epsilon(result):
+    return {(row["game"], row["epsilon"]): row["apart"][0] for row in result["rows"]}
+
+
+def test_a_run_adds_its_games_and_epsilons_to_the_committed_result(fake_runs):
+    run = "python -m papers.data_dependencies figure5 --repeats 3"
+    first = fake_runs(1, epsilons=(0.1, inf))
+    assert first["command"] == f"{run} --epsilons 0.1 inf"
+    fake_runs(2, epsilons=(1.0,), games=["p = 0.25", "p = 1"], add=True)
+    last = fake_runs(3, epsilons=(0.1,), games=["p = 1"], add=True)
+    assert last["command"] == (
+        f"{run} --epsilons 0.1 inf && {run} --games 'p = 0.25' 'p = 1' --epsilons 1 --add && "
+        f"{run} --games 'p = 1' --epsilons 0.1 --add"
+    )
+    assert runs_by_game_and_epsilon(last) == {
+        **{(f"p = {share:g}", epsilon): 1 for share in SHARES for epsilon in (0.1, None)},
+        ("p = 0.25", 1.0): 2,
+        ("p = 1", 1.0): 2,
+        ("p = 1", 0.1): 3,
+    }
+    assert [row["epsilon"] for row in last["rows"] if row["game"] == "p = 0.25"] == [0.1, 0.1, 1.0, 1.0, None, None]
+    assert last["seconds"] >= first["seconds"]
+    assert fake_runs(4, epsilons=(0.1,), games=["p = 1"], add=True)["command"] == last["command"]
+    assert fake_runs(5, games=["p = 1"])["command"] == f"{run} --games 'p = 1'", (
+        "without add, a run replaces everything"
+    )
+
+
+def test_an_added_run_corrects_the_intervals_for_all_differences_of_a_game(fake_runs):
+    """As one run of all epsilons would: 2 attacks at 3 epsilons are 6 differences, and other games keep their 4."""
+    fake_runs(1, epsilons=(0.1, inf))
+    both = fake_runs(2, epsilons=(1.0,), games=["p = 1"], add=True)
+    quantile = {number: student.isf(0.025 / number, 2) for number in (2, 4, 6)}
+    for row in both["rows"]:
+        _, low, high = row["difference"]
+        half = 0.1 * quantile[6] / quantile[2 if row["epsilon"] == 1 else 4] if row["game"] == "p = 1" else 0.1
+        assert (low, high) == (pytest.approx(1 - half, abs=1e-4), pytest.approx(1 + half, abs=1e-4))
+
+
+def test_a_run_adds_only_to_a_result_of_its_repeats_and_sizes(fake_runs, monkeypatch):
+    fake_runs(1, epsilons=(0.1,), add=True)  # nothing is committed
+    with pytest.raises(gl.InputError, match="has 3 repeats, this run 5"):
+        fake_runs(2, repeats=5, add=True)
+    with pytest.raises(gl.InputError, match=r"figure5 has no game 'p = 2'\. Choose from 'p = 0', 'p = 0.5'"):
+        fake_runs(2, games=["p = 2"])
+    monkeypatch.setitem(command.TABLES, "adult education", lambda: SimpleNamespace(frame=[0] * 49, features=87))
+    with pytest.raises(gl.InputError, match="different records or features of adult education"):
+        fake_runs(2, add=True)
 
 
 def small_row(difference, *, apart=0.5, epsilon=1.0, game="g", attack="optimal_threshold"):
