@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from guestlist import InputError
 from papers import results
 
 FOLDER = Path(__file__).parent / "results"
+OPTIMAL, AVERAGE, SHADOW = ATTACKS = ("optimal_threshold", "average_threshold", "shadow")
 ERROR_RATE = 0.05  # of all differences of a game together
 THEN = " && "  # between the commands of a result that several runs made
 ADD = " --add"
@@ -75,15 +76,20 @@ def committed(name: str, repeats: int, sizes: Mapping[str, dict]) -> Committed:
     return Committed(result["rows"], result["sizes"], result["seconds"], result["command"])
 
 
-def joined(earlier: Sequence[dict], later: Sequence[dict], repeats: int) -> list[dict]:
+def joined(
+    earlier: Sequence[dict], later: Sequence[dict], repeats: int, attacks: Container[str] = ATTACKS
+) -> list[dict]:
     """Return the rows of two runs, with the later row of each game, attack and epsilon.
 
     The intervals of the differences of a run are corrected for all differences of its game; here, for those of both runs.
+
+    Args:
+        attacks: attacks of the result; rows of others are omitted.
     """
     by_key = {}
     for run in (earlier, later):
         n_tests = Counter(row["game"] for row in run)
-        by_key |= {_key(row): (row, n_tests[row["game"]]) for row in run}
+        by_key |= {_key(row): (row, n_tests[row["game"]]) for row in run if row["attack"] in attacks}
     n_tests = Counter(row["game"] for row, _ in by_key.values())
     return [
         {**row, "difference": corrected(row["difference"], repeats, n_earlier, n_tests[row["game"]])}
@@ -102,7 +108,7 @@ def corrected(difference: Sequence[float], repeats: int, n_earlier: int, n_tests
     mean, low, high = difference
     earlier, now = (float(t.isf(ERROR_RATE / (2 * number), repeats - 1)) for number in (n_earlier, n_tests))
     half = max(mean - low, high - mean) * now / earlier  # the larger one, because an end stops at -2 or 2
-    return [mean, max(mean - half, -2.0), min(mean + half, 2.0)]
+    return [mean, *(round(end, results.DIGITS) for end in (max(mean - half, -2.0), min(mean + half, 2.0)))]
 
 
 def in_order(rows: Sequence[dict], games: Sequence[str]) -> list[dict]:

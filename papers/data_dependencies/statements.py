@@ -35,6 +35,11 @@ def larger_than_control(row: dict) -> bool:
     return row["difference"][1] > 0
 
 
+def mean_larger(row: dict) -> bool:
+    """Return whether the mean advantage is larger than that of the i.i.d. control, whatever the interval."""
+    return row["difference"][0] > 0
+
+
 def above_bound(row: dict) -> bool:
     return row["epsilon"] is not None and row["apart"][1] > humphries(row["epsilon"], DELTA)
 

@@ -271,7 +271,7 @@ def test_the_page_says_neutrally_how_members_of_one_gender_differ_from_the_contr
         "(p = 0), the optimal threshold's advantage is larger than in the control in 1 of 1 settings; "
         in page._ends(rows, "men")
     )
-    assert page._ends(rows, "men").endswith("with only men (p = 1) in 0 of 1.")
+    assert page._ends(rows, "men").endswith("with only men (p = 1) in 0 of 1. The mean is larger in 1 and 0.")
 
 
 def test_two_shares_at_full_size_decide_about_them_only(monkeypatch):
@@ -292,7 +292,7 @@ def test_two_shares_at_full_size_decide_about_them_only(monkeypatch):
     biased, pair = page.PARTS["figure4_small"](made["figure4_small"]).rows
     assert (biased.size, biased.agrees) == ("reduced", "yes")
     assert (pair.size, pair.agrees) == ("full", "yes")
-    assert pair.detail == "p = 0, 0.5; ε = 0.1, ∞ (paper 5 values); 3 repeats (paper 50)"
+    assert pair.detail == "p = 0 with ε = 0.1; p = 0.5 with ε = ∞ (paper 5 values); 3 repeats (paper 50)"
     assert "Ours are 0.09 and 0.08; 0.09 and 0.08. With 1,000 members the last two are 0.09 and 0.16." in pair.finding
     made["figure4"]["rows"] = [row for row in rows(0.09, 0.08) if row["game"] == "p = 0"]
     _, pair = page.PARTS["figure4_small"](made["figure4_small"]).rows
@@ -336,7 +336,8 @@ def test_all_shares_at_full_size_replace_the_small_figures(monkeypatch):
     assert men.finding.endswith("(in 4 of 4 settings; with 1,000 members in 0 of 6).")
     assert (men.agrees, pair.agrees, education.agrees) == ("yes", "yes", "yes")
     assert education.finding == (
-        "larger in 2 of 2 settings at p = 1, in 0 of 2 at p = 0. With 1,000 members in 0 of 3 and 0 of 3."
+        "larger in 2 of 2 settings at p = 1, in 0 of 2 at p = 0. The mean is larger in 2 and 0. At p = 1 and ε = 0.1 the "
+        "advantage is 0.10, the bound 0.05 (paper: above it). With 1,000 members larger in 0 of 3 and 0 of 3."
     )
     text = parts["figure4"].text + parts["figure5"].text
     assert text.count("10,000 members") == 2
@@ -348,3 +349,37 @@ def test_all_shares_at_full_size_replace_the_small_figures(monkeypatch):
     assert (
         page.PARTS["figure4"](every_epsilon).rows[0].detail.endswith("; ε = 0.1, 1, 10, 100, ∞; 3 repeats (paper 50)")
     )
+
+
+def test_figure_4_reads_the_threshold_attacks_of_the_run_with_shadow_models(monkeypatch):
+    """At epsilons that its own run lacks; intervals are corrected for the differences that the page then shows."""
+    size = {"sizes": {}, "repeats": {"count": 3}}
+    own = biased_rows((0.1, None), lambda p: (0.1, 0.1))
+    shadows = [
+        small_row(0.2, apart=0.3, epsilon=epsilon, game=game, attack=attack)
+        for game in ("p = 0", "p = 1")
+        for epsilon in (0.1, 1.0, None)
+        for attack in ("average_threshold", "optimal_threshold", "shadow")
+    ]
+    made = {"figure4": size | {"rows": own}, "figure4_shadow": size | {"rows": shadows}}
+    monkeypatch.setattr(page, "read", made.get)
+    part = page.PARTS["figure4"](made["figure4"])
+    assert part.rows[0].detail == (
+        "p = 0, 1 with ε = 0.1, 1, ∞; p = 0.25, 0.5, 0.75 with ε = 0.1, ∞ (paper 5 values); 3 repeats (paper 50)"
+    )
+    assert part.rows[0].results == ("figure4", "figure4_shadow")
+    assert part.rows[1].results == ("figure4",), "p = 0 at 0.1 and p = 0.5 without privacy are its own"
+    rows = page._with_shadow_run(made["figure4"])["rows"]
+    assert [(row["epsilon"], row["result"]) for row in rows[:6:2]] == [
+        (0.1, "figure4"),
+        (1.0, "figure4_shadow"),
+        (None, "figure4"),
+    ]
+    assert {row["attack"] for row in rows} == {"average_threshold", "optimal_threshold"}
+    quantile = {number: student.isf(0.025 / number, 2) for number in (4, 6, 9)}
+    for row, number in zip(rows[:6:2], (4, 9, 4), strict=True):
+        mean, low, high = row["difference"]
+        half = 0.01 * quantile[6] / quantile[number]
+        assert (low, high) == (pytest.approx(mean - half, abs=1e-4), pytest.approx(mean + half, abs=1e-4))
+    made["figure4_shadow"]["repeats"] = {"count": 5}
+    assert page._with_shadow_run(made["figure4"]) == made["figure4"]
