@@ -1,7 +1,7 @@
-"""``python -m papers.data_dependencies figure6``: a command per figure, ``page`` for the docs, ``all`` for everything.
+"""Reproduce the figures of Humphries et al. (2023) on data dependencies.
 
-Every run is stored in ``audits/papers/data_dependencies``, so that a stopped figure resumes. Each command first prints
-its expected duration.
+Every run is stored, so that a stopped figure resumes. Each command prints its expected duration and writes its result to
+papers/data_dependencies/results after every game.
 """
 
 from __future__ import annotations
@@ -105,26 +105,54 @@ def _runs(folder: Path) -> int:
     return len(list(folder.glob("*/runs/*.npz")))
 
 
+COMMANDS = """commands:
+  figure1           bounds on the advantage
+  figure2, figure3  clusters (Adult, COMPAS)
+  figure4, figure5  share p of members of one gender, of low education (Adult)
+  figure6, figure7  hospitals, schools
+  figure9           census
+  figure2_shadow, figure4_shadow, figure9_shadow
+                    with plain shadow models, as in the paper
+  figure2_shadow_small, figure5_shadow, figure9_shadow_small
+                    with plain shadow models and 1,000 members
+  figure2_private, figure4_private, figure5_private, figure9_private
+                    with shadow models of the target's epsilon and 1,000 members
+  figure4_small, figure5_small
+                    with 1,000 members
+  page              write the page of the docs from the committed results
+  all               run all of these, which takes hours
+
+Add games or epsilons to a committed result:
+  python -m papers.data_dependencies figure5 --repeats 3 --games "p = 0" "p = 1" --epsilons 1 10 --add
+"""
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m papers.data_dependencies", description=__doc__)
-    parser.add_argument("command", choices=[*ALL, "page", "all"])
-    parser.add_argument("--repeats", type=int, default=REPEATS, help="repeats of every game (default: %(default)s)")
+    parser = argparse.ArgumentParser(
+        prog="python -m papers.data_dependencies",
+        description=__doc__,
+        epilog=COMMANDS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("command", metavar="COMMAND", choices=[*ALL, "page", "all"], help="command from the list below")
     parser.add_argument(
-        "--games", nargs="+", metavar="NAME", help='games of a figure, such as "p = 0.25" "p = 0.75" (default: all)'
+        "--repeats", type=int, default=REPEATS, metavar="N", help="repeats of every game (default: %(default)s)"
     )
     parser.add_argument(
-        "--epsilons",
-        type=float,
-        nargs="+",
-        metavar="EPSILON",
-        help="values of epsilon, such as 0.1 inf (default: the paper's)",
+        "--games", nargs="+", metavar="NAME", help='games of one figure, such as "p = 0.25" (default: all)'
     )
     parser.add_argument(
-        "--add", action="store_true", help="keep the games and epsilons of the committed result that are not run"
+        "--epsilons", type=float, nargs="+", metavar="EPSILON", help="values of epsilon (default: 0.1 1 10 100 inf)"
     )
-    parser.add_argument("--jobs", type=int, default=1, help="processes (default: %(default)s)")
     parser.add_argument(
-        "--folder", default="audits/papers/data_dependencies", help="keeps every run (default: %(default)s)"
+        "--add", action="store_true", help="keep the rows of the committed result that this run does not compute"
+    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default: %(default)s)")
+    parser.add_argument(
+        "--folder",
+        default="audits/papers/data_dependencies",
+        metavar="PATH",
+        help="folder of finished runs (default: %(default)s)",
     )
     return parser
 

@@ -1,6 +1,7 @@
-"""``python -m papers.shapr location30``: a command per dataset, ``page`` for the docs, ``all`` for everything.
+"""Reproduce the tables and figures of Duddu et al. (2022) on SHAPr.
 
-Trained models are stored in ``audits/papers/shapr``, so that a stopped run resumes.
+Trained models are stored, so that a stopped run resumes. Each run prints its expected duration and writes its result to
+papers/shapr/results.
 """
 
 from __future__ import annotations
@@ -132,20 +133,49 @@ SWEEPS = {"regularisation": regularisation, "removal": removal, "noise": noise, 
 ALONE = {"times": _times, "attribution": _attribution} | dict.fromkeys(SWEEPS, _sweep)
 
 
+COMMANDS = f"""commands:
+  DATASET         Tables III to V, VIII and IX and Figures 3 to 5 of one dataset:
+                  {", ".join(list(SOURCES)[:4])},
+                  {", ".join(list(SOURCES)[4:])}
+  times           Table VI
+  attribution     Table VII
+  regularisation  Figure 1
+  removal         Figure 2
+  noise           Table X, Figures 6 and 7
+  backdoors       section X-B
+  page            write the page of the docs from the committed results
+  all             run all of these, which takes hours
+"""
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m papers.shapr", description=__doc__)
-    parser.add_argument("command", choices=[*SOURCES, *ALONE, "page", "all"])
-    parser.add_argument("--repeats", type=int, help="targets of a dataset; fewer is quicker")
+    parser = argparse.ArgumentParser(
+        prog="python -m papers.shapr",
+        description=__doc__,
+        epilog=COMMANDS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "command", metavar="COMMAND", choices=[*SOURCES, *ALONE, "page", "all"], help="command from the list below"
+    )
+    parser.add_argument(
+        "--repeats", type=int, metavar="N", help="targets of each dataset (default: 3 to 10, by command)"
+    )
     parser.add_argument(
         "--datasets",
         nargs="+",
         choices=list(SOURCES),
-        help="of a table or figure about changed training; fewer is quicker",
+        metavar="DATASET",
+        help="datasets of attribution, regularisation, removal, noise or backdoors (default: all that the paper has)",
     )
-    parser.add_argument("--add", action="store_true", help="keep the other datasets of the committed table or figure")
-    parser.add_argument("--max-records", type=int, help="records of either side in Table VI; fewer is quicker")
     parser.add_argument(
-        "--folder", type=Path, default=FOLDER, help="keeps the models: what is there is not trained again"
+        "--add", action="store_true", help="with --datasets: keep the other datasets of the committed result"
+    )
+    parser.add_argument(
+        "--max-records", type=int, metavar="N", help="members and non-members in Table VI (default: the paper's)"
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=FOLDER, metavar="PATH", help="folder of trained models (default: %(default)s)"
     )
     return parser
 

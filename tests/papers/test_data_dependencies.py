@@ -201,6 +201,13 @@ def test_a_run_adds_only_to_a_result_of_its_repeats_and_sizes(fake_runs, monkeyp
         fake_runs(2, add=True)
 
 
+def test_help_names_every_command(capsys):
+    with pytest.raises(SystemExit):
+        command.main(["--help"])
+    printed = capsys.readouterr().out.replace(",", " ").split()
+    assert [name for name in (*command.ALL, "page", "all") if name not in printed] == []
+
+
 def small_row(difference, *, apart=0.5, epsilon=1.0, game="g", attack="optimal_threshold"):
     return {
         "game": game,

@@ -102,6 +102,13 @@ def test_a_run_can_add_datasets_to_a_committed_result(monkeypatch, tmp_path):
         results.others("noise", ["usps"], 3)
 
 
+def test_help_names_every_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    printed = capsys.readouterr().out.replace(",", " ").split()
+    assert [name for name in (*SOURCES, *ALONE, "page", "all") if name not in printed] == []
+
+
 def test_sizes_name_the_datasets_with_fewer_members():
     sizes = {"usps": {"members": 3000}, "credit": {"members": 2000}}
     assert page._members(sizes) == "members: CREDIT 2,000 (paper 15,000), others as in the paper"
