@@ -275,7 +275,9 @@ def _table9(datasets: Results) -> Part:
             detail=_members(sizes),
             agrees=verdict(with_attack, len(pairs)),
             finding=f"SHAPr follows the attack's accuracy in {with_attack} of {len(pairs)} comparisons (paper: all).",
-            cause=f"SHAPr follows test accuracy in all {len(pairs)} comparisons." if with_test == len(pairs) else "",
+            cause=f"SHAPr follows test accuracy in all {len(pairs)} comparisons (table9.csv)."
+            if with_test == len(pairs)
+            else "",
             results=tuple(datasets),
         ),
     )
@@ -425,8 +427,36 @@ def _attribution(result: dict) -> Part:
         finding=f"both are below SHAPr in {below} of {len(rows)} comparisons ({layers}; paper: in all).",
         results=("attribution",),
     )
-    text = csv_table(result["recalls"], _published_recall)
-    return Part(rows=(row,), text="", pictures={}, tables={"table7.csv": text})
+    name = "shapr_attribution.svg"
+    alternative = (
+        "Recall of SHAPr, influence functions and TracIn for the members that modified entropy flags, by dataset: ours "
+        "and the published values."
+    )
+    text = "## Influence functions and TracIn (Table VII)\n\n" + image(
+        name,
+        alternative,
+        "The paper does not state whether the last or all layers are used. Bars: one standard deviation.",
+    )
+    return Part(
+        rows=(row,),
+        text=text,
+        pictures={name: picture([[_attribution_panel(result["recalls"], datasets)]], alternative)},
+        tables={"table7.csv": csv_table(result["recalls"], _published_recall)},
+    )
+
+
+def _attribution_panel(rows: Sequence[dict], datasets: Sequence[str]) -> Panel:
+    recalls = {(row["dataset"], row["risk"]): row["recall"] for row in rows}
+    series = []
+    for index, risk in enumerate(dict.fromkeys(row["risk"] for row in rows)):
+        with_risk = [dataset for dataset in datasets if (dataset, risk) in recalls]
+        x = [datasets.index(dataset) + 0.13 * index - 0.32 for dataset in with_risk]
+        series.append(_points(f"{risk}, ours", x, [recalls[dataset, risk] for dataset in with_risk]))
+        if not risk.endswith(ALL_LAYERS):
+            printed = [_published_recall({"dataset": dataset, "risk": risk})["recall"] for dataset in with_risk]
+            series.append(published(f"{risk}, paper", x, printed, like=f"{risk}, ours", shift=0.06))
+    names = [SOURCES[dataset].paper for dataset in datasets]
+    return Panel("Table VII: recall", series, Axes(y=(0, 1), names=names))
 
 
 def _published_recall(row: dict) -> dict:

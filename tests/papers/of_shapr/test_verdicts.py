@@ -66,7 +66,7 @@ def test_groups_are_compared_with_the_papers():
     table, figure = page._table9({"credit": result}).rows
     assert (table.where, table.agrees) == ("Table IX", "yes"), "the paper's second group is attacked more"
     assert (figure.where, figure.agrees) == ("Figure 3", "no")
-    assert figure.cause == "SHAPr follows test accuracy in all 1 comparisons."
+    assert figure.cause == "SHAPr follows test accuracy in all 1 comparisons (table9.csv)."
     result["groups"][1] = group("Female", accuracy=1, shapr=-1, test=1)
     assert page._table9({"credit": result}).rows[1].cause == "", "SHAPr does not follow test accuracy"
 
@@ -142,6 +142,10 @@ def test_recall_is_compared_for_every_estimate_and_layer():
     assert "below SHAPr in 2 of 4 comparisons" in part.rows[0].finding
     printed = [line.split(",")[-1] for line in part.tables["table7.csv"].splitlines()[1:]]
     assert printed == [str(published.ATTRIBUTION["USPS"][index]) for index in (0, 1, 2, 1, 2)]
+    without_tracin = [row | {"dataset": "credit"} for row in rows[:2]]
+    part = page.ALONE["attribution"]({"recalls": rows + without_tracin, "repeats": {"count": 3}, "sizes": {}})
+    assert "below SHAPr in 2 of 5 comparisons (the last layer, on 1 datasets also all layers" in part.rows[0].finding
+    assert part.tables["table7.csv"].endswith(f",{published.ATTRIBUTION['CREDIT'][1]}\n")
 
 
 @pytest.mark.parametrize(("r", "agrees"), [((0.9, -0.8), ("yes", "yes")), ((-0.9, 0.8), ("no", "no"))])
