@@ -44,6 +44,7 @@ NOT_RUN = (
 )
 TEXTS = Texts("data_dependencies", "Humphries et al. (2023): data dependencies", INTRODUCTION, SETTING, NOT_RUN)
 ENOUGH_REPEATS = 5  # with fewer, intervals are too wide to show that there is no difference
+DRAWN = (0.1, 1.0, None)  # epsilons with a line in pictures of attribute bias
 EPSILON_TICKS = ((-1, "0.1"), (0, "1"), (1, "10"), (2, "100"), (3, "∞"))  # by power of ten; plain training is last
 
 
@@ -115,17 +116,25 @@ def _verdict(holding: int, total: int, result: dict) -> Agreement:
     return OPEN if agrees == NO and result["repeats"]["count"] < ENOUGH_REPEATS else agrees
 
 
+def _why_open(agrees: Agreement, result: dict) -> str:
+    """Return a sentence for a verdict that more repeats could decide."""
+    count = result["repeats"]["count"]
+    return f" {count} repeats are too few to decide." if agrees == OPEN and count < ENOUGH_REPEATS else ""
+
+
 def _larger(where: str, what: str, detail: str, result: dict, name: str, *, attack: str = OPTIMAL) -> Row:
     """Return the row of a figure that reports a larger advantage than in the i.i.d. control."""
     chosen = say.of_attack(result["rows"], attack)
     holding = sum(map(say.larger_than_control, chosen))
+    agrees = _verdict(holding, len(chosen), result)
     return Row(
         where=where,
         what=what,
         size="reduced" if f"paper {MANY:,}" in detail else "full",
         detail=detail,
-        agrees=_verdict(holding, len(chosen), result),
-        finding=f"advantage {_separation(chosen)}; larger in {holding} of {len(chosen)} settings.",
+        agrees=agrees,
+        finding=f"advantage {_separation(chosen)}; larger in {holding} of {len(chosen)} settings."
+        f"{_why_open(agrees, result)}",
         results=(name,),
     )
 
@@ -355,7 +364,7 @@ def _gender(result: dict, name: str = "figure4") -> Part:
         ),
     )
     picture_name = "data_dependencies_gender.svg"
-    alternative = "Advantage of two threshold attacks against the share of men among members, a line for each ε."
+    alternative = f"Advantage of two threshold attacks against the share of men among members, for {_drawn(rows)}."
     members = FEW if name.endswith("_small") else MANY
     text = (
         "## Attribute bias (Figures 4 and 5)\n\n"
@@ -404,8 +413,8 @@ def _education(result: dict, name: str = "figure5") -> Part:
     if small:
         first, second = (say.of_attack(small["rows"], OPTIMAL, game=game) for game in ("p = 1", "p = 0"))
         with_fewer_members = (
-            f" With {FEW:,} members larger in {say.count(first, say.larger_than_control)} and "
-            f"{say.count(second, say.larger_than_control)}."
+            f" With {FEW:,} members larger in {say.count(first, say.larger_than_control)} at p = 1 and "
+            f"{say.count(second, say.larger_than_control)} at p = 0."
         )
     bounded = "".join(
         f" At p = 1 and ε = {say.epsilon_of(row)} the advantage is {row['apart'][0]:.2f}, the bound "
@@ -413,21 +422,23 @@ def _education(result: dict, name: str = "figure5") -> Part:
         for row in say.at(only_low, 0.1)
     )
     holding = sum(map(say.larger_than_control, only_low)) + sum(not say.larger_than_control(row) for row in no_low)
+    agrees = _verdict(holding, len(only_low) + len(no_low), result)
     row = Row(
         where="Figure 5",
         what="Adult, share p of low education among members",
         size=size,
         detail=detail,
-        agrees=_verdict(holding, len(only_low) + len(no_low), result),
+        agrees=agrees,
         finding=(
             f"larger in {say.count(only_low, say.larger_than_control)} settings at p = 1, in "
-            f"{say.count(no_low, say.larger_than_control)} at p = 0. {_means(only_low, no_low)}{bounded}{with_fewer_members}"
+            f"{say.count(no_low, say.larger_than_control)} at p = 0. {_means(only_low, no_low)}"
+            f"{_why_open(agrees, result)}{bounded}{with_fewer_members}"
         ),
         results=(name,),
     )
     picture_name = "data_dependencies_education.svg"
     alternative = (
-        "Advantage of two threshold attacks against the share of members with low education, a line for each ε."
+        f"Advantage of two threshold attacks against the share of members with low education, for {_drawn(rows)}."
     )
     members = FEW if name.endswith("_small") else MANY
     text = image(
@@ -456,16 +467,18 @@ def _gender_shadows(name: str) -> Callable[[dict], Part]:
         if private:
             size = "reduced"
             detail = f"{_fewer(result, PRIVATE_SHADOWS)}, trained with the target's ε (paper: plain)"
+        # The paper's shadow models are plain, so private ones cannot decide.
+        agrees = OPEN if private else _verdict(sum(map(say.larger_than_control, no_men)), len(no_men), result)
         row = Row(
             where="Figure 4, shadow models",
             what="Adult, share p of men among members",
             size=size,
             detail=detail,
-            # The paper's shadow models are plain, so private ones cannot decide.
-            agrees=OPEN if private else _verdict(sum(map(say.larger_than_control, no_men)), len(no_men), result),
+            agrees=agrees,
             finding=(
                 f"larger in {say.count(no_men, say.larger_than_control)} settings at p = 0, in "
                 f"{say.count(only_men, say.larger_than_control)} at p = 1. {_means(no_men, only_men)}"
+                f"{_why_open(agrees, result)}"
             ),
             results=(name,),
         )
@@ -557,6 +570,12 @@ def _by_epsilon(title: str, rows: list[dict], attacks: Sequence[str], *, label: 
     series.append(published("bound (paper's formula)", grid, bound, style="curve"))
     axes = Axes(x=(-1.2, 3.2), x_label="ε", y_label="advantage", ticks=EPSILON_TICKS)
     return Panel(title, series, axes)
+
+
+def _drawn(rows: list[dict]) -> str:
+    """Return the epsilons of the lines of a picture of attribute bias."""
+    epsilons = [say.epsilon_of(row) for epsilon in DRAWN for row in say.at(rows, epsilon)[:1]]
+    return f"ε = {', '.join(epsilons)}"
 
 
 def _by_share(rows: list[dict]) -> list[Panel]:

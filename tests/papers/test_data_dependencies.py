@@ -236,6 +236,7 @@ def test_statements_hold_only_where_intervals_show_them():
 def test_the_verdict_follows_the_results(difference, repeats, agrees):
     [row] = page.PARTS["figure3"]({"rows": [small_row(difference)], "sizes": {}, "repeats": {"count": repeats}}).rows
     assert (row.where, row.agrees) == ("Figure 3", agrees)
+    assert row.finding.endswith("3 repeats are too few to decide.") == (agrees == "open")
 
 
 def test_shadow_models_of_the_paper_are_plain():
@@ -344,7 +345,8 @@ def test_all_shares_at_full_size_replace_the_small_figures(monkeypatch):
     assert (men.agrees, pair.agrees, education.agrees) == ("yes", "yes", "yes")
     assert education.finding == (
         "larger in 2 of 2 settings at p = 1, in 0 of 2 at p = 0. The mean is larger in 2 and 0. At p = 1 and ε = 0.1 the "
-        "advantage is 0.10, the bound 0.05 (paper: above it). With 1,000 members larger in 0 of 3 and 0 of 3."
+        "advantage is 0.10, the bound 0.05 (paper: above it). With 1,000 members larger in 0 of 3 at p = 1 and "
+        "0 of 3 at p = 0."
     )
     text = parts["figure4"].text + parts["figure5"].text
     assert text.count("10,000 members") == 2
