@@ -270,22 +270,26 @@ def _bias_size(result: dict, name: str) -> tuple[Literal["full", "reduced"], str
     """Return size and detail of a figure of attribute bias."""
     if name.endswith("_small"):
         return "reduced", _fewer(result)
-    return "full", f"{_settings(result['rows'])}; {_repeats(result)}"
+    epsilons = {share: {row["epsilon"] for row in rows} for share, rows in _by_game(result["rows"]).items()}
+    fewer = f" (paper {len(EPSILON_TICKS)} values)" if min(map(len, epsilons.values())) < len(EPSILON_TICKS) else ""
+    return "full", f"{_settings(result['rows'])}{fewer}; {_repeats(result)}"
 
 
 def _settings(rows: Sequence[dict]) -> str:
     """Return the shares p and the epsilons of a figure, by p where they differ."""
-    epsilons = {_share(row): [] for row in sorted(rows, key=_share)}
-    for row in rows:
-        if (epsilon := say.epsilon_of(row)) not in epsilons[_share(row)]:
-            epsilons[_share(row)].append(epsilon)
     shares: dict[tuple[str, ...], list[str]] = {}
-    for share, values in epsilons.items():
-        shares.setdefault(tuple(values), []).append(f"{share:g}")
-    fewer = f" (paper {len(EPSILON_TICKS)} values)" if min(map(len, shares)) < len(EPSILON_TICKS) else ""
+    for share, chosen in _by_game(rows).items():
+        epsilons = tuple(dict.fromkeys(map(say.epsilon_of, chosen)))
+        shares.setdefault(epsilons, []).append(f"{share:g}")
     separator = "; " if len(shares) == 1 else " with "
-    listed = (f"p = {', '.join(group)}{separator}ε = {', '.join(values)}" for values, group in shares.items())
-    return "; ".join(listed) + fewer
+    return "; ".join(
+        f"p = {', '.join(group)}{separator}ε = {', '.join(epsilons)}" for epsilons, group in shares.items()
+    )
+
+
+def _by_game(rows: Sequence[dict]) -> dict[float, list[dict]]:
+    """Return the rows of each share p, from the smallest one."""
+    return {share: [row for row in rows if _share(row) == share] for share in sorted(set(map(_share, rows)))}
 
 
 def _share(row: dict) -> float:
@@ -366,13 +370,15 @@ def _gender(result: dict, name: str = "figure4") -> Part:
     picture_name = "data_dependencies_gender.svg"
     alternative = f"Advantage of two threshold attacks against the share of men among members, for {_drawn(rows)}."
     members = FEW if name.endswith("_small") else MANY
+    with_shadows = [row for row in rows if row.get("result") == "figure4_shadow"]
+    origin = f" Values at {_settings(with_shadows)} are from the run with shadow models." if with_shadows else ""
     text = (
         "## Attribute bias (Figures 4 and 5)\n\n"
         f"{_ends(rows, 'men')} The paper reports that the average threshold performs poorly where men dominate.\n\n"
         + image(
             picture_name,
             alternative,
-            f"Optimal and average threshold, {members:,} members, by the share p of men. The paper prints no values.",
+            f"Optimal and average threshold, {members:,} members, by the share p of men. The paper prints no values.{origin}",
         )
     )
     return Part(

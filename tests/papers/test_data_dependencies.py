@@ -377,6 +377,7 @@ def test_figure_4_reads_the_threshold_attacks_of_the_run_with_shadow_models(monk
         "p = 0, 1 with ε = 0.1, 1, ∞; p = 0.25, 0.5, 0.75 with ε = 0.1, ∞ (paper 5 values); 3 repeats (paper 50)"
     )
     assert part.rows[0].results == ("figure4", "figure4_shadow")
+    assert "Values at p = 0, 1; ε = 1 are from the run with shadow models." in part.text
     assert part.rows[1].results == ("figure4",), "p = 0 at 0.1 and p = 0.5 without privacy are its own"
     rows = page._with_shadow_run(made["figure4"])["rows"]
     assert [(row["epsilon"], row["result"]) for row in rows[:6:2]] == [
@@ -392,3 +393,16 @@ def test_figure_4_reads_the_threshold_attacks_of_the_run_with_shadow_models(monk
         assert (low, high) == (pytest.approx(mean - half, abs=1e-4), pytest.approx(mean + half, abs=1e-4))
     made["figure4_shadow"]["repeats"] = {"count": 5}
     assert page._with_shadow_run(made["figure4"]) == made["figure4"]
+
+
+def test_the_two_committed_runs_of_figure_4_have_the_same_targets_at_the_lowest_epsilon():
+    own, shadows = (results.read(name) for name in ("figure4", "figure4_shadow"))
+    if not (own and shadows):
+        pytest.skip("one of them has no committed result")
+    means = [
+        {(row["game"], row["attack"]): [row[arm][0] for arm in ("apart", "mixed")] for row in say.at(run["rows"], 0.1)}
+        for run in (own, shadows)
+    ]
+    both = means[0].keys() & means[1].keys()
+    assert len(both) == 6
+    assert [means[0][key] for key in both] == [pytest.approx(means[1][key], abs=2e-4) for key in both]
