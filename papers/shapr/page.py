@@ -655,8 +655,9 @@ def _noise(result: dict) -> Part:
         "SHAPr of the noisy and the clean half, and the attack's accuracy on the noisy half, against the size of the "
         "noise, by dataset."
     )
-    sweeps = [_noise_panel(name, result["sweep"]) for name in datasets]
-    grid = [sweeps[start : start + 3] for start in range(0, len(sweeps), 3)]
+    highest = max(row["metrics"]["shapr"]["mean"] for row in result["sweep"])
+    sweeps = [_noise_panel(name, result["sweep"], max(1.75, highest)) for name in datasets]
+    grid = [sweeps[start : start + 4] for start in range(0, len(sweeps), 4)]
     text = "\n".join(
         [
             image(first, correlations_alt, "Correlations of means over targets."),
@@ -671,12 +672,12 @@ def _noise(result: dict) -> Part:
     return Part(
         rows=summary_rows,
         text=text,
-        pictures={first: picture([panels], correlations_alt), second: picture(grid, sweep_alt)},
+        pictures={first: picture([[panel] for panel in panels], correlations_alt), second: picture(grid, sweep_alt)},
         tables=tables,
     )
 
 
-def _noise_panel(dataset: str, sweep: Sequence[dict]) -> Panel:
+def _noise_panel(dataset: str, sweep: Sequence[dict], highest: float) -> Panel:
     curves: dict[str, tuple[str, str, str]] = {
         "SHAPr, noisy half": ("shapr", NOISY, TRAINED),
         "SHAPr, clean half": ("shapr", CLEAN, TRAINED),
@@ -692,7 +693,9 @@ def _noise_panel(dataset: str, sweep: Sequence[dict]) -> Panel:
         ]
         series.append(Series(name, [log2(row["size"]) for row in rows], [row["metrics"][key]["mean"] for row in rows]))
     ticks = [(power, f"{2**power}") for power in (0, 4, 8)]
-    return Panel(SOURCES[dataset].paper, series, Axes(x=(-0.3, 8.8), y=(0, 1.75), x_label="noise × 255", ticks=ticks))
+    return Panel(
+        SOURCES[dataset].paper, series, Axes(x=(-0.3, 8.8), y=(0, highest), x_label="noise × 255", ticks=ticks)
+    )
 
 
 def _backdoors(result: dict) -> Part:
