@@ -374,7 +374,8 @@ def _gender(result: dict, name: str = "figure4") -> Part:
     origin = f" Values at {_settings(with_shadows)} are from the run with shadow models." if with_shadows else ""
     text = (
         "## Attribute bias (Figures 4 and 5)\n\n"
-        f"{_ends(rows, 'men')} The paper reports that the average threshold performs poorly where men dominate.\n\n"
+        f"{_ends(rows, 'men')} The advantage at p = 0 is the largest of all p at {_largest_at(rows, 'p = 0')} values of "
+        "ε. The paper reports that the average threshold performs poorly where men dominate.\n\n"
         + image(
             picture_name,
             alternative,
@@ -448,10 +449,15 @@ def _education(result: dict, name: str = "figure5") -> Part:
         f"Advantage of two threshold attacks against the share of members with low education, for {_drawn(rows)}."
     )
     members = FEW if name.endswith("_small") else MANY
-    text = image(
-        picture_name,
-        alternative,
-        f"Optimal and average threshold, {members:,} members, by the share p of low education. The paper prints no values.",
+    text = (
+        f"With only low education (p = 1), the mean advantage of the optimal threshold is the largest of all p at "
+        f"{_largest_at(rows, 'p = 1')} values of ε. The paper reports that it rises with p.\n\n"
+        + image(
+            picture_name,
+            alternative,
+            f"Optimal and average threshold, {members:,} members, by the share p of low education. The paper prints no "
+            "values.",
+        )
     )
     return Part(
         rows=(row,),
@@ -502,6 +508,15 @@ def _ends(rows: list[dict], what: str) -> str:
         f"{say.count(none, say.larger_than_control)} settings; with only {what} (p = 1) in "
         f"{say.count(only, say.larger_than_control)}. {_means(none, only)}"
     )
+
+
+def _largest_at(rows: list[dict], game: str) -> str:
+    """Return at how many epsilons the optimal threshold has its largest mean advantage in a game, such as "3 of 5"."""
+    by_epsilon: dict[float | None, list[dict]] = {}
+    for row in say.of_attack(rows, OPTIMAL):
+        by_epsilon.setdefault(row["epsilon"], []).append(row)
+    largest = [max(chosen, key=lambda row: row["apart"][0]) for chosen in by_epsilon.values()]
+    return say.count(largest, lambda row: row["game"] == game)
 
 
 def _means(first: list[dict], second: list[dict]) -> str:

@@ -349,6 +349,7 @@ def test_all_shares_at_full_size_replace_the_small_figures(monkeypatch):
         "0 of 3 at p = 0."
     )
     text = parts["figure4"].text + parts["figure5"].text
+    assert "The advantage at p = 0 is the largest of all p at 2 of 2 values of ε." in text
     assert text.count("10,000 members") == 2
     assert "1,000 members," not in text.replace("10,000", "")
     picture = parts["figure4"].pictures["data_dependencies_gender.svg"]
