@@ -92,7 +92,7 @@ class PairCommand:
 BOTH = {LOCATION: 3, CIFAR: 1}
 WITHOUT = ("model without each member", "models without each member")
 PAIR_COMMANDS = {
-    "table2": PairCommand(defended.defended, ("attacked", "fitted"), BOTH),
+    "table2": PairCommand(defended.defended, ("attacked", "fitted"), {LOCATION: 5, CIFAR: 1}),
     "table3": PairCommand(thresholds.comparison, ("trained",), {LOCATION: 3}),
     "rises": PairCommand(rises.rises, ("rises",), {LOCATION: 3}),
     "figure3": PairCommand(calibrations.validation, ("calibrated",), BOTH),

@@ -32,7 +32,7 @@ ADAPTIVE, NAIVE, KNOWS_HALF = "adaptive", "naive", "knows half"
 
 @dataclass(frozen=True)
 class Attacked:
-    """Attack accuracy in per cent over targets: mean and standard deviation."""
+    """Attack accuracy in per cent: mean and standard deviation over targets, and the accuracy for each target."""
 
     dataset: str
     training: str
@@ -40,6 +40,7 @@ class Attacked:
     attack: str
     accuracy: float
     deviation: float
+    by_target: list[float]
 
 
 @dataclass(frozen=True)
@@ -79,10 +80,10 @@ def defended(study: Study, records: Records, cache: Path, *, repeats: int) -> tu
                 _interpolated([(weight, known(pair, other)) for weight, pair in parts])
                 for parts, other in zip(weighted, plain, strict=True)
             ]
-            rows += [
-                Attacked(study.name, training, attacker, name, *percent([accuracy[name] for accuracy in accuracies]))
-                for name in ATTACKS
-            ]
+            for name in ATTACKS:
+                values = [accuracy[name] for accuracy in accuracies]
+                by_target = [100 * value for value in values]
+                rows.append(Attacked(study.name, training, attacker, name, *percent(values), by_target))
     return rows, fitted
 
 
