@@ -10,6 +10,7 @@ import pandas as pd
 
 import guestlist as gl
 from guestlist.datasets import DATA_VARIABLE, load, local
+from papers.hypothesis_tests import configurations
 
 PREDICTIONS = "location30_predictions.npz"
 FEATURES = "cifar100_features.npz"
@@ -46,6 +47,11 @@ def cifar100() -> Records:
         x, y = (np.concatenate([file[f"{part}_train"], file[f"{part}_test"]]) for part in "xy")
     x = x.astype(np.float32)
     return Records(x / x.std(), y.astype(int))
+
+
+def cifar100_images() -> Records:
+    """Load all available CIFAR100 images, each channel with mean 0 and variance 1."""
+    return Records(*configurations.cifar100())
 
 
 def purchase100() -> Records:

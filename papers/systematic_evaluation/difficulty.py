@@ -84,14 +84,21 @@ def noisy(records: Records, classes: np.ndarray, share: float, seed: int = 0) ->
 
 
 def _variants(records: Records, setting: Setting) -> dict[str, tuple[Records, Setting]]:
-    """Return each variant's records and setting by name; the noise in all classes equals that in half of them."""
-    classes = np.unique(records.y)
-    half = classes[: len(classes) // 2]
+    """Return each variant's records and setting by name."""
     return {
         AS_THEY_ARE: (records, setting),
         FEW_RECORDS: (records, replace(setting, records=round(FEW * setting.records))),
-        EVEN: (noisy(records, classes, NOISE * len(half) / len(classes)), setting),
-        UNEVEN: (noisy(records, half, NOISE), setting),
+        **{name: (changed, setting) for name, changed in with_noise(records).items()},
+    }
+
+
+def with_noise(records: Records) -> dict[str, Records]:
+    """Return records with noisy labels by name; the amount of noise in all classes equals that in half of them."""
+    classes = np.unique(records.y)
+    half = classes[: len(classes) // 2]
+    return {
+        EVEN: noisy(records, classes, NOISE * len(half) / len(classes)),
+        UNEVEN: noisy(records, half, NOISE),
     }
 
 

@@ -52,14 +52,30 @@ class Prior:
     larger: float
 
 
+@dataclass(frozen=True)
+class Step:
+    """Members' risk scores after a number of training epochs, on average over targets.
+
+    Args:
+        train_accuracy, test_accuracy: in per cent.
+        distances: mean score minus the prior, for each of ``PRIORS``.
+    """
+
+    dataset: str
+    epochs: int
+    train_accuracy: float
+    test_accuracy: float
+    distances: list[float]
+
+
 def spreads(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[RiskScores]]:
     """Return the rows of Figures 1, 5 and 6: one per training."""
     trained_pairs = subjects(study, records, cache, repeats=repeats)
     return ([_risk_scores(study.name, training, pairs) for training, pairs in trained_pairs.items()],)
 
 
-def priors(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Prior]]:
-    """Return the rows of Figure 10: one per prior, for the models without a defence."""
+def priors(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Prior], list[Step]]:
+    """Return the rows of Figure 10, one per prior, and one row per step of training; the models have no defence."""
     pairs = [trained(study, records, cache, seed=seed) for seed in range(repeats)]
     rows = []
     for prior in PRIORS:
@@ -68,7 +84,17 @@ def priors(study: Study, records: Records, cache: Path, *, repeats: int) -> tupl
         # A posterior equal to the prior may differ from it by a rounding error.
         larger = fmean(float((of_members > prior + 1e-9).mean()) for of_members in scores)
         rows.append(Prior(study.name, prior, fmean(distances), _deviation(distances), larger))
-    return (rows,)
+    return rows, [_step(study, records, cache, epochs, repeats) for epochs in study.steps]
+
+
+def _step(study: Study, records: Records, cache: Path, epochs: int, repeats: int) -> Step:
+    pairs = [trained(study, records, cache, seed=seed, epochs=epochs) for seed in range(repeats)]
+    train_accuracy, test_accuracy = (fmean(100 * pair.accuracy[side] for pair in pairs) for side in (0, 1))
+    distances = [
+        fmean(float((risk_scores(pair, prior=prior)[pair.target.member] - prior).mean()) for pair in pairs)
+        for prior in PRIORS
+    ]
+    return Step(study.name, epochs, train_accuracy, test_accuracy, distances)
 
 
 def _risk_scores(dataset: str, training: str, pairs: list[Pair]) -> RiskScores:

@@ -1,15 +1,22 @@
-"""Table 4: the attacks on the authors' Location30 model, with and without MemGuard, from its stored outputs."""
+"""Table 4: the attacks on the authors' Location30 model, with and without MemGuard, from its stored outputs.
+
+Also a network without the label on our models, as in the published evaluation of MemGuard (Jia et al. 2019).
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 import guestlist as gl
 from guestlist.metrics import balanced_accuracy
-from papers.systematic_evaluation.data import published_answers
+from papers.systematic_evaluation.data import Records, published_answers
+from papers.systematic_evaluation.models import percent
+from papers.systematic_evaluation.pairs import MEMGUARD as DEFENDED
+from papers.systematic_evaluation.pairs import NO_DEFENCE, Study, as_probabilities, trained
 from papers.systematic_evaluation.published import MEMGUARD, NETWORKS
 
 WITHOUT_LABEL = "network without the label"
@@ -39,6 +46,35 @@ class Network:
     shadow_defended: bool
     attack: str
     accuracy: float
+
+
+@dataclass(frozen=True)
+class Naive:
+    """Attack accuracy in per cent of a network without the label, fitted on shadow models without a defence.
+
+    Args:
+        accuracy, deviation: mean and standard deviation over targets.
+        by_target: accuracy for each target.
+    """
+
+    dataset: str
+    training: str
+    accuracy: float
+    deviation: float
+    by_target: list[float]
+
+
+def naive(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Naive]]:
+    """Return one row for our models without a defence, and one for those with MemGuard."""
+    rows = []
+    for training in (NO_DEFENCE, DEFENDED):
+        accuracies = []
+        for seed in range(repeats):
+            shadow = trained(study, records, cache, seed=seed).shadow
+            target = trained(study, records, cache, seed=seed, training=training).target
+            accuracies.append(_without_label(as_probabilities(target), as_probabilities(shadow)))
+        rows.append(Naive(study.name, training, *percent(accuracies), [100 * value for value in accuracies]))
+    return (rows,)
 
 
 def networks() -> list[Network]:

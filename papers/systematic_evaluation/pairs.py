@@ -16,9 +16,18 @@ import numpy as np
 import guestlist as gl
 from papers.location import EPOCHS, sgd
 from papers.systematic_evaluation.adv_reg import ReleasedAdvReg
-from papers.systematic_evaluation.data import Records, cifar100, location30, published_answers, purchase100, texas100
+from papers.systematic_evaluation.data import (
+    Records,
+    cifar100,
+    cifar100_images,
+    location30,
+    published_answers,
+    purchase100,
+    texas100,
+)
 
-LOCATION, CIFAR = "Location30", "CIFAR100 features"
+LOCATION, CIFAR, CIFAR_IMAGES = "Location30", "CIFAR100 features", "CIFAR100 images"
+IMAGE = 32  # pixels, width and height
 PURCHASE, TEXAS = "Purchase100", "Texas100"  # need data that few users have
 # Location30 with the public recipes: of the released MemGuard code, with two sizes of shadow models, and of the AdvReg code.
 PUBLIC, PUBLIC_500, PUBLIC_ADV_REG = (
@@ -49,8 +58,24 @@ class Network:
         return f"{self.activation}, {self.width:g}, {self.depth}"
 
 
+@dataclass(frozen=True)
+class Convolutional(Network):
+    """Network of two convolutions for images, instead of the DenseNet of the paper's Table 5."""
+
+    def module(self, features: int, classes: int):
+        return gl.defences.cnn(IMAGE, classes, channels=features)
+
+    def __str__(self) -> str:
+        return "two convolutions"
+
+
 def adam(epochs: int) -> gl.defences.Fit:
     return gl.defences.Fit(epochs=epochs)
+
+
+def momentum(epochs: int) -> gl.defences.Fit:
+    """Return the recipe of the CIFAR100 models of ``papers.hypothesis_tests``."""
+    return gl.defences.Fit(epochs=epochs, learning_rate=0.01, optimizer="sgd", momentum=0.9, batch_size=32)
 
 
 def large_batches(epochs: int) -> gl.defences.Fit:
@@ -139,6 +164,16 @@ STUDIES = {
         interpolated=True,
     ),
     CIFAR: Study(CIFAR, cifar100, members=5000, epochs=12, steps=(1, 2, 3, 4, 6, 8, 12), interpolated=True),
+    CIFAR_IMAGES: Study(
+        CIFAR_IMAGES,
+        cifar100_images,
+        members=1375,
+        epochs=18,  # as many steps as 10 epochs of 2,500 records
+        steps=(18,),
+        network=Convolutional(),
+        recipe=momentum,
+        defences=(),
+    ),
     PUBLIC: _PUBLIC,
     PUBLIC_500: replace(_PUBLIC, name=PUBLIC_500, shadow_members=500, sources=(SHADOW,)),
     PUBLIC_ADV_REG: _RELEASED,

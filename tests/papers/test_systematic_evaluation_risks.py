@@ -420,11 +420,13 @@ def test_spreads_and_priors_are_counted_over_members(pair, place, monkeypatch):
     assert spread.mean == pytest.approx(risks.mean())
     assert spread.below[10] == pytest.approx((risks <= 0.5 + 1e-9).mean())
     assert spread.above == pytest.approx([(risks > value).mean() for value in distributions.ABOVE])
-    [rows] = distributions.priors(small(), clusters(), place, repeats=1)
+    rows, steps = distributions.priors(small(), clusters(), place, repeats=1)
     half = next(row for row in rows if row.prior == 0.5)
     assert half.distance == pytest.approx(risks.mean() - 0.5)
     # Whether a score is above its prior hangs on the likelihoods alone.
     assert [row.larger for row in rows] == pytest.approx([(risks > 0.5 + 1e-9).mean()] * len(distributions.PRIORS))
+    assert [step.epochs for step in steps] == list(small().steps)
+    assert steps[-1].distances == pytest.approx([row.distance for row in rows])
 
 
 def test_calls_are_counted(pair, place, monkeypatch):
