@@ -65,10 +65,8 @@ def defended(study: Study, records: Records, cache: Path, *, repeats: int) -> tu
             epochs = [stopped(study, records, cache, seed=seed)[0] for seed in range(repeats)]
         if training == EARLY and study.interpolated:
             weighted = [around(study, records, cache, seed=seed) for seed in range(repeats)]
-        reached = (
-            percent([sum(weight * pair.accuracy[side] for weight, pair in parts) for parts in weighted])[0]
-            for side in (0, 1)
-        )
+        chance = 1 / (int(records.y.max()) + 1)
+        reached = (percent([_accuracy(parts, side, chance) for parts in weighted])[0] for side in (0, 1))
         fitted.append(Fitted(study.name, training, *reached, epochs))
         attackers = {KNOWS_HALF: _knows_half} if HALF in study.sources else {}
         if SHADOW in study.sources:
@@ -87,9 +85,20 @@ def defended(study: Study, records: Records, cache: Path, *, repeats: int) -> tu
     return rows, fitted
 
 
+def _accuracy(parts: list[tuple[float, Pair]], side: int, chance: float) -> float:
+    """Return the interpolated accuracy on members (0) or non-members (1)."""
+    return sum(weight * pair.accuracy[side] for weight, pair in parts) + _untrained(parts) * chance
+
+
+def _untrained(parts: list[tuple[float, Pair]]) -> float:
+    """Return the weight of an untrained model."""
+    return 1 - sum(weight for weight, _ in parts)
+
+
 def _interpolated(parts: list[tuple[float, Pair]]) -> dict[str, float]:
     weighted = [(weight, _accuracies(pair)) for weight, pair in parts]
-    return {name: sum(weight * accuracy[name] for weight, accuracy in weighted) for name in ATTACKS}
+    guess = _untrained(parts) * 0.5  # an untrained model does not depend on its members
+    return {name: sum(weight * accuracy[name] for weight, accuracy in weighted) + guess for name in ATTACKS}
 
 
 def _as_it_is(pair: Pair, plain: Pair) -> Pair:

@@ -280,14 +280,18 @@ def stopped(study: Study, records: Records, cache: Path, *, seed: int) -> tuple[
 def around(study: Study, records: Records, cache: Path, *, seed: int) -> list[tuple[float, Pair]]:
     """Return the steps of plain training before and after it first reaches the test accuracy of AdvReg, with weights.
 
-    The weights sum to 1 and interpolate the test accuracy. There is one step if the first has that accuracy or none does.
+    The weights interpolate the test accuracy. If the first step has more than that accuracy, its weight is below 1; the
+    remainder is that of an untrained model, with an accuracy of 1 / classes. If no step has it, the last has weight 1.
     """
     wanted = trained(study, records, cache, seed=seed, training=ADV_REG).accuracy[1]
     pairs = [trained(study, records, cache, seed=seed, epochs=epochs) for epochs in study.steps]
     reached = [pair.accuracy[1] for pair in pairs]
     after = next((k for k, accuracy in enumerate(reached) if accuracy >= wanted), len(pairs) - 1)
-    if after == 0 or reached[after] < wanted:
+    if reached[after] < wanted:
         return [(1.0, pairs[after])]
+    if after == 0:
+        chance = 1 / (int(records.y.max()) + 1)
+        return [(max(0.0, (wanted - chance) / (reached[0] - chance)), pairs[0])]
     weight = (wanted - reached[after - 1]) / (reached[after] - reached[after - 1])
     return [(1 - weight, pairs[after - 1]), (weight, pairs[after])]
 

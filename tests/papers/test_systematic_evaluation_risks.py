@@ -197,14 +197,20 @@ def test_adv_reg_alternates_as_released(monkeypatch):
     assert not other
 
 
-def test_early_stopping_is_interpolated_to_the_accuracy_of_adv_reg(monkeypatch):
+@pytest.mark.parametrize(
+    ("adv_reg", "weights"),
+    [(0.5, {0.4: 0.5, 0.6: 0.5}), (0.7, {0.3: 1.0}), (0.3, {0.4: (0.3 - 1 / CLASSES) / (0.4 - 1 / CLASSES)})],
+)
+def test_early_stopping_is_interpolated_to_the_accuracy_of_adv_reg(adv_reg, weights, monkeypatch):
     def trained(study, records, place, *, seed, training=pairs.NO_DEFENCE, epochs=None):
-        return SimpleNamespace(accuracy=(1.0, 0.5 if training == pairs.ADV_REG else {4: 0.4, 20: 0.6, 40: 0.3}[epochs]))
+        accuracy = adv_reg if training == pairs.ADV_REG else {4: 0.4, 20: 0.6, 40: 0.3}[epochs]
+        return SimpleNamespace(accuracy=(1.0, accuracy))
 
     monkeypatch.setattr(pairs, "trained", trained)
-    (first, before), (second, after) = pairs.around(small(), None, None, seed=0)
-    assert (first, second) == pytest.approx((0.5, 0.5))
-    assert (before.accuracy[1], after.accuracy[1]) == (0.4, 0.6)
+    parts = pairs.around(small(), clusters(), None, seed=0)
+    assert {pair.accuracy[1]: weight for weight, pair in parts} == pytest.approx(weights)
+    if adv_reg < 0.6:
+        assert defended._accuracy(parts, 1, 1 / CLASSES) == pytest.approx(adv_reg)
 
 
 @pytest.mark.slow
