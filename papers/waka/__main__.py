@@ -52,6 +52,9 @@ COMMANDS = {
     "figure1": Command(shapes.shapes, ("shapes",), 8, BATCH),
     "figure3": Command(roc.curves, ("curves",), 1, BATCH),
     "balanced": Command(_balanced, ("rates", "layers"), 3, BATCH, ("adult balanced",)),
+    "figure6_balanced": Command(
+        minimisation.curves, ("curves",), 2, "random orders", ("adult balanced", "bank balanced")
+    ),
     "variants": Command(variants.variants, ("variants",), 48, "games"),
     "times": Command(times.timings, ("timings",), 4, "games"),
 }

@@ -147,5 +147,6 @@ SOURCES: dict[str, Source] = {
     "cifar10": Source("cifar10_features.npz", _cifar10, 25_000, 4_000),
     "imdb": Source("imdb_embeddings.npz", _imdb, 5_000, 5_000),
     "adult balanced": Source("adult.parquet", _adult, 11_087, 3_200, balanced=True),
+    "bank balanced": Source("bank_marketing.parquet", _bank, 8_462, 2_116, balanced=True),
 }
 PAPER = ("adult", "bank", "cifar10", "imdb")  # as the paper describes them
