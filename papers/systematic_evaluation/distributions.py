@@ -59,6 +59,7 @@ class Step:
     Args:
         train_accuracy, test_accuracy: in per cent.
         distances: mean score minus the prior, for each of ``PRIORS``.
+        pooled: the same for scores that are estimated from all classes together.
     """
 
     dataset: str
@@ -66,6 +67,7 @@ class Step:
     train_accuracy: float
     test_accuracy: float
     distances: list[float]
+    pooled: list[float]
 
 
 def spreads(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[RiskScores]]:
@@ -90,11 +92,15 @@ def priors(study: Study, records: Records, cache: Path, *, repeats: int) -> tupl
 def _step(study: Study, records: Records, cache: Path, epochs: int, repeats: int) -> Step:
     pairs = [trained(study, records, cache, seed=seed, epochs=epochs) for seed in range(repeats)]
     train_accuracy, test_accuracy = (fmean(100 * pair.accuracy[side] for pair in pairs) for side in (0, 1))
-    distances = [
-        fmean(float((risk_scores(pair, prior=prior)[pair.target.member] - prior).mean()) for pair in pairs)
-        for prior in PRIORS
-    ]
-    return Step(study.name, epochs, train_accuracy, test_accuracy, distances)
+    distances, pooled = (
+        [fmean(_distance(pair, prior, by_class) for pair in pairs) for prior in PRIORS] for by_class in (True, False)
+    )
+    return Step(study.name, epochs, train_accuracy, test_accuracy, distances, pooled)
+
+
+def _distance(pair: Pair, prior: float, by_class: bool) -> float:
+    """Return the members' mean score minus the prior."""
+    return float((risk_scores(pair, prior=prior, by_class=by_class)[pair.target.member] - prior).mean())
 
 
 def _risk_scores(dataset: str, training: str, pairs: list[Pair]) -> RiskScores:

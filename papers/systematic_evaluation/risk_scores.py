@@ -14,13 +14,18 @@ RISK, NETWORK = "risk score", "attack network"
 EPOCHS = 20  # epochs of the attack network; the paper does not state them
 
 
-def risk_scores(pair: Pair, *, prior: float = 0.5) -> np.ndarray:
-    """Return (records,) scores of the target, fitted on the shadow model (section 4.1)."""
+def risk_scores(pair: Pair, *, prior: float = 0.5, by_class: bool = True) -> np.ndarray:
+    """Return (records,) scores of the target, fitted on the shadow model (section 4.1).
+
+    Args:
+        by_class: whether distributions are estimated for each class, as in the paper, or for all classes together.
+    """
+    labels, known_labels = pair.target.labels, pair.shadow.labels
     return gl.risks.risk_score(
         mentr(pair.target),
-        pair.target.labels,
+        labels if by_class else np.zeros_like(labels),
         known_values=mentr(pair.shadow),
-        known_labels=pair.shadow.labels,
+        known_labels=known_labels if by_class else np.zeros_like(known_labels),
         known_member=pair.shadow.member,
         prior=prior,
     )

@@ -24,6 +24,7 @@ from papers.systematic_evaluation import (
     sensitivity,
     subjects,
     thresholds,
+    uneven,
 )
 from papers.systematic_evaluation.__main__ import PAIR_COMMANDS, main
 from papers.systematic_evaluation.data import FEATURES, PREDICTIONS, Records, cifar100
@@ -278,18 +279,25 @@ def test_rises_are_counted_over_members(pair, place):
     assert rows[0].rises > 0, "other chances move scores, too"
 
 
-@pytest.mark.parametrize(("adv_reg", "agrees"), [(60.0, "yes"), (50.0, "no"), (55.5, "open")])
-def test_the_order_of_adv_reg_and_early_stopping_needs_two_standard_errors(adv_reg, agrees):
+@pytest.mark.parametrize(("adv_reg", "agrees"), [(61.0, "yes"), (49.0, "no"), (55.5, "open")])
+def test_the_order_of_adv_reg_and_early_stopping_needs_an_interval_without_zero(adv_reg, agrees, monkeypatch):
+    monkeypatch.setattr(page, "read", lambda name: None)
     accuracy = {pairs.NO_DEFENCE: 70.0, pairs.ADV_REG: adv_reg, pairs.EARLY: 55.0}
+    spread = {pairs.NO_DEFENCE: 0.0, pairs.ADV_REG: 1.0, pairs.EARLY: -1.0}
+    by_target = {name: [mean - spread[name], mean, mean + spread[name]] for name, mean in accuracy.items()}
     rows = [
-        vars(defended.Attacked("data", training, attacker, attack, accuracy[training], 1.0))
+        vars(defended.Attacked("data", training, attacker, attack, accuracy[training], 1.0, by_target[training]))
         for training in accuracy
         for attacker in (defended.ADAPTIVE, defended.NAIVE)
         for attack in defended.ATTACKS
     ]
     fitted = [vars(defended.Fitted("data", training, 90.0, 50.0, [3])) for training in accuracy]
     part = page.PARTS["table2"]({"attacked": rows, "fitted": fitted, "repeats": {"count": 3}})
-    assert [(row.where, row.agrees) for row in part.rows] == [("Table 2", agrees)]
+    [row] = part.rows
+    assert (row.where, row.agrees) == ("Table 2", agrees)
+    error = 4.303 * 2 / 3**0.5  # differences of -2, 0 and 2 from their mean; two degrees of freedom
+    gap = adv_reg - 55
+    assert f"difference {gap:+.1f} (95% CI {gap - error:+.1f} to {gap + error:+.1f})" in row.finding
 
 
 @pytest.mark.parametrize(("accuracies", "reached"), [((40, 55), True), ((20, 30), False), ((20, 45), False)])
@@ -537,3 +545,43 @@ def test_commands_write_what_the_page_reads(monkeypatch, tmp_path, place):
     assert "±" not in made.text, "a single target has no standard deviation"
     assert all(f"papers.systematic_evaluation {name} " in made.tables["runs.csv"] for name in PAIR_COMMANDS)
     assert {f"{name}.csv" for name in PAIR_COMMANDS} <= set(made.tables)
+
+
+def test_precision_falls_only_by_more_than_targets_differ():
+    rows = [
+        {"threshold": threshold, "precision": precision, "precision_deviation": 1.0}
+        for threshold, precision in ((0.5, 70.0), (0.9, 80.0), (1.0, 79.5))
+    ]
+    assert page._largest_fall(rows) == (0.5, 1.0)
+    falls = {"shadow model": False, "half": False}
+    assert page._never_falls(falls, (0.5, 1.0)) == "open"
+    assert page._never_falls(falls, (1.5, 1.0)) == "no"
+    assert page._never_falls(dict.fromkeys(falls, True), (0.0, 0.0)) == "yes"
+
+
+@pytest.mark.parametrize(("half", "shown"), [(0.9, True), (0.4, False)])
+def test_unequal_classes_are_a_cause_only_where_they_differ_from_the_control(half, shown, monkeypatch):
+    def correlations(mean):
+        return [(mean + shift, 0.0, 1.0) for shift in (-0.05, 0.0, 0.05)]
+
+    gaps = [
+        {"dataset": uneven.named(pairs.LOCATION, change), "correlation": correlations(mean), "half": correlations(0.4)}
+        for change, mean in zip(page.CHANGES, (half, 0.4), strict=True)
+    ]
+    monkeypatch.setattr(page, "read", lambda name: {"gaps": gaps, "repeats": {"count": 3}})
+    assert ("it is 0.90, with" in page._uneven_gap_cause(pairs.LOCATION, "correlation")) == shown
+    assert page._uneven_gap_cause(pairs.LOCATION, "half") == ""
+
+
+def test_a_small_leak_has_its_largest_distance_at_an_even_prior():
+    large, small_leak = [0.4, 0.35, 0.3, 0.2, 0.1], [0.05, 0.09, 0.11, 0.07, 0.02]
+    steps = [
+        {"dataset": "clusters", "epochs": epochs, "pooled": distances}
+        for epochs, distances in ((1, small_leak), (20, large))
+    ]
+    cause, tried = page._smaller_leak({"steps": steps})
+    assert "it is 0.11 at 0.5 (clusters, epoch 1); published 0.1 at 0.5." in cause
+    assert tried == ""
+    cause, tried = page._smaller_leak({"steps": steps[1:]})
+    assert cause == ""
+    assert "0.40 at 0.1" in tried
