@@ -27,7 +27,7 @@ TERMS = """## Terms
 - **Largest possible**: a row that is not full because data are not available, with the paper's size or all records of the others. For Song & Mittal these are the 1,000 members of the authors' Location30 model. A run of over an hour that would take over two at the paper's size also counts.
 - **In part** and **smaller**: some rows, or no row, of a main result are full or largest possible.
 - **Not run** and **not possible**: no result yet, or no data here.
-- **Agreement** is computed from the committed results. *Yes*: our results support the paper's statement; where it covers several settings, in at least 85% of them. *No*: they do not; in less than half. *Open*: between the two, other data without printed values, or too few runs to decide.
+- **Agreement** is computed from the committed results. *Yes*: our results support the paper's statement; where it covers several settings, in at least 85% of them. *No*: they do not (in less than half), and a committed experiment shows a cause. *Open*: between the two; they do not, and the cause is not known; other data without printed values; or too few runs to decide.
 
 `python -m papers --pages` writes this page and the papers' pages from the committed results, without running anything.
 `python -m papers --help` lists all rows with the time that each run took.
@@ -167,7 +167,7 @@ def _is_complete(row: Row) -> bool:
 def count(rows: Sequence[Row]) -> str:
     """Count the rows by size and agreement."""
     sizes = Counter(row.size for row in rows)
-    agreements = Counter(row.agrees for row in rows if row.agrees)
+    agreements = Counter(row.verdict for row in rows if row.agrees)
     run = sum(agreements.values())
     return (
         f"**{len(rows)} rows:** {sizes['full']} at full size, {sizes['other data']} on other data, "
@@ -182,7 +182,7 @@ def _table(rows: Sequence[Row]) -> str:
         "row": lambda row: row.where,
         "content": lambda row: row.what,
         "size": lambda row: f"{row.size}, {LARGEST}" if row.largest else row.size,
-        "agreement": lambda row: row.agrees or "–",
+        "agreement": lambda row: row.verdict or "–",
         "detail": lambda row: row.detail,
     }
     return table(rows, columns, max_rows=len(rows))
@@ -205,7 +205,7 @@ def listing() -> str:
         for row in page.rows:
             times = [seconds for name in row.results if (seconds := page.seconds.get(name)) is not None]
             time = f", {sum(times):,.0f} s" if times else ""
-            agreement = f", agreement {row.agrees}" if row.agrees else ""
+            agreement = f", agreement {row.verdict}" if row.agrees else ""
             lines.append(f"  {row.where}: {row.what} ({row.size}{agreement}{time})")
         lines.append("")
     return "\n".join(lines)

@@ -58,6 +58,11 @@ class Row:
     results: tuple[str, ...] = ()
     largest: bool = False
 
+    @property
+    def verdict(self) -> Agreement:
+        """Agreement in the overview: "no" needs an experiment on the cause, because the data or sizes differ too."""
+        return OPEN if self.agrees == NO and not self.cause else self.agrees
+
 
 @dataclass(frozen=True)
 class Part:

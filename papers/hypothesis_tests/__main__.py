@@ -1,6 +1,7 @@
-"""``python -m papers.hypothesis_tests table1``: a command per table, ``page`` for the docs, ``all`` for everything.
+"""Reproduce Ye et al. (2022).
 
-Trained models are kept in ``audits/papers/hypothesis_tests``: a run that was stopped resumes.
+Trained models are stored in audits/papers/hypothesis_tests, so that a stopped command resumes. Each command first prints
+its expected duration, which is that of the committed run on two cores.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import guestlist as gl
 from papers.hypothesis_tests import audits, comparison, figures, page, tables
 from papers.hypothesis_tests.configurations import CONFIGURATIONS
 from papers.hypothesis_tests.published import AGREEMENT_LEVEL, LOCATION30
+from papers.listing import CommandParser
 from papers.results import LIBRARIES, expected, write
 
 RESULTS = Path(__file__).parent / "results"
@@ -160,14 +162,35 @@ def _write(command: str, name: str, sizes: dict, repeats: dict, seconds: float, 
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m papers.hypothesis_tests", description=__doc__)
-    parser.add_argument("command", choices=[*COMMANDS, "page", "all"])
-    parser.add_argument("--configurations", nargs="+", choices=list(CONFIGURATIONS), help="of table1, table3 or table4")
-    parser.add_argument("--targets", type=int, help="per configuration, in tables 1, 3 and 4")
-    parser.add_argument("--models", type=int, help="references, and distilled models per target")
-    parser.add_argument("--left-out", type=int, default=LEFT_OUT.records, help="records on either side for attack L")
-    parser.add_argument("--left-out-models", type=int, default=LEFT_OUT.models, help="for each of them")
-    parser.add_argument("--folder", type=Path, default=audits.FOLDER, help="where the audits are kept")
+    parser = CommandParser(
+        page.page,
+        COMMANDS,
+        {"page": "Write the page of the docs from committed results.", "all": "Run every command, and write the page."},
+        prog="python -m papers.hypothesis_tests",
+        description=__doc__,
+    )
+    parser.add_argument(
+        "--configurations",
+        nargs="+",
+        choices=list(CONFIGURATIONS),
+        metavar="NAME",
+        help=f"configurations of a table of AUCs, all of the table by default: {', '.join(CONFIGURATIONS)}",
+    )
+    parser.add_argument("--targets", type=int, help="number of targets per configuration, in tables of AUCs")
+    parser.add_argument("--models", type=int, help="number of references, and of distilled models per target")
+    parser.add_argument(
+        "--left-out",
+        type=int,
+        default=LEFT_OUT.records,
+        help=f"number of members, and of non-members, for attack L (default: {LEFT_OUT.records})",
+    )
+    parser.add_argument(
+        "--left-out-models",
+        type=int,
+        default=LEFT_OUT.models,
+        help=f"number of models without each of them (default: {LEFT_OUT.models})",
+    )
+    parser.add_argument("--folder", type=Path, default=audits.FOLDER, help="folder of trained models")
     parser.add_argument("--jobs", type=int, default=-1, help="processes that train models (default: one per core)")
     return parser
 

@@ -1,7 +1,7 @@
-"""``python -m papers.systematic_evaluation table3``: a command per table or figure, ``page`` for the docs, ``all`` for both.
+"""Reproduce Song & Mittal (2021).
 
-Trained models are stored in ``audits/papers/systematic_evaluation``, so that a stopped command resumes. Each command
-first prints its expected duration.
+Trained models are stored in audits/papers/systematic_evaluation, so that a stopped command resumes. Each command first
+prints its expected duration. Without stored models, a command trains those that it needs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 
 import guestlist as gl
 from guestlist.datasets import DATA_VARIABLE, local
+from papers.listing import CommandParser
 from papers.systematic_evaluation import (
     attack_networks,
     calibrations,
@@ -107,7 +108,7 @@ PAIR_COMMANDS = {
     "cifar100_images": PairCommand(images.attacked, ("attacked", "fitted"), {CIFAR_IMAGES: 3}),
     "memguard_network": PairCommand(memguard.naive, ("naive",), {LOCATION: 5}),
     "figure2": PairCommand(epochs.epochs, ("epochs",), {LOCATION: 3}),
-    "attack_networks": PairCommand(attack_networks.attack_networks, ("networks",), {LOCATION: 1}),
+    "attack_networks": PairCommand(attack_networks.attack_networks, ("networks",), {LOCATION: 1, CIFAR: 1}),
     "references": PairCommand(references.references, ("learnt",), {LOCATION: 1}),
     "figure4": PairCommand(calibrations.architectures, ("calibrated", "aligned"), {LOCATION: 1}),
     "figure12": PairCommand(calibrations.defended_architectures, ("adv_reg", "memguard"), {LOCATION: 1}),
@@ -200,9 +201,14 @@ def _one_thread() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m papers.systematic_evaluation", description=__doc__)
-    parser.add_argument("command", choices=["table4", *COMMANDS, *PAIR_COMMANDS, "page", "all"])
-    parser.add_argument("--repeats", type=int, help="targets to train; fewer is quicker")
+    parser = CommandParser(
+        page.page,
+        ["table4", *COMMANDS, *PAIR_COMMANDS],
+        {"page": "Write the page of the docs from committed results.", "all": "Run every command, and write the page."},
+        prog="python -m papers.systematic_evaluation",
+        description=__doc__,
+    )
+    parser.add_argument("--repeats", type=int, help="number of targets; fewer is quicker")
     parser.add_argument(
         "--folder",
         type=Path,

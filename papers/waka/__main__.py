@@ -1,4 +1,7 @@
-"""``python -m papers.waka table1 --repeats 10``: a command per table, ``page`` for the docs, ``all`` for everything."""
+"""Reproduce Mesana et al. (2024).
+
+Each command first prints its expected duration. Nothing is stored between commands.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from functools import cache
 from threadpoolctl import threadpool_limits
 
 import guestlist as gl
+from papers.listing import CommandParser
 from papers.waka import attack, correlation, minimisation, onion, page, rates, roc, shapes, synthetic, times, variants
 from papers.waka.data import PAPER, SOURCES, Pool, available, load
 from papers.waka.results import expected, write
@@ -85,6 +89,7 @@ def main(arguments: list[str] | None = None) -> None:
             repeats = {"count": options.repeats or command.repeats, "unit": command.unit}
             write(name, _spelt(name, options), pools, repeats, time.perf_counter() - start, rows)
     if options.command in (SYNTHETIC, "all"):
+        print(expected(SYNTHETIC), flush=True)
         _synthetic(options)
     if options.command in ("page", "all"):
         page.page().write()
@@ -101,11 +106,22 @@ def _synthetic(options: argparse.Namespace) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m papers.waka", description=__doc__)
-    parser.add_argument("command", choices=[*COMMANDS, SYNTHETIC, "page", "all"])
-    parser.add_argument("--repeats", type=int, help="games, batches of games or random orders; fewer is quicker")
-    parser.add_argument("--records", type=int, help="at most so many in the pool; by default the paper's size")
-    parser.add_argument("--datasets", nargs="+", choices=list(SOURCES), help="by default all that are there")
+    parser = CommandParser(
+        page.page,
+        [*COMMANDS, SYNTHETIC],
+        {"page": "Write the page of the docs from committed results.", "all": "Run every command, and write the page."},
+        prog="python -m papers.waka",
+        description=__doc__,
+    )
+    parser.add_argument("--repeats", type=int, help="number of games, batches or random orders; fewer is quicker")
+    parser.add_argument("--records", type=int, help="largest number of records of a pool (default: the paper's)")
+    parser.add_argument(
+        "--datasets",
+        nargs="+",
+        choices=list(SOURCES),
+        metavar="NAME",
+        help=f"datasets, by default all available ones of the command: {', '.join(SOURCES)}",
+    )
     return parser
 
 

@@ -387,18 +387,47 @@ def _figure3(result: dict) -> Part:
     )
 
 
+def _best_and_worst(rows: Sequence[dict], k: int) -> tuple[list[str], list[str]]:
+    """Return the datasets on which, at 10% removed, test-Shapley is best, and leave-one-out no better than random."""
+    index = rows[0]["shares"].index(0.1)
+    accuracy = {(row["dataset"], row["removed_by"]): row["accuracy"][index] for row in rows if row["k"] == k}
+    datasets = list(dict.fromkeys(name for name, _ in accuracy))
+    values = list(dict.fromkeys(value for _, value in accuracy))
+    best = [
+        name for name in datasets if accuracy[name, "test-shapley"] >= max(accuracy[name, value] for value in values)
+    ]
+    worst = [name for name in datasets if accuracy[name, "leave-one-out"] <= accuracy[name, "random"] + 0.005]
+    return best, worst
+
+
+def _balanced_removal() -> tuple[str, str]:
+    """Return the cause of Figure 6 at K = 5 that balanced classes show, or that they were tried."""
+    result = read("figure6_balanced")
+    if not result:
+        return "", ""
+    rows = result["curves"]
+    datasets = {row["dataset"] for row in rows}
+    best, worst = _best_and_worst(rows, 5)
+    text = (
+        f"With balanced classes, test-Shapley is best on {_named(best)}, and leave-one-out no better than random on "
+        f"{_named(worst)} (of {_named(sorted(datasets))})."
+    )
+    same = set(best) == set(worst) == datasets
+    return (text, "") if same else ("", f" {text}")
+
+
+def _named(datasets: Sequence[str]) -> str:
+    return " and ".join(NAMES[name.removesuffix(" balanced")] for name in datasets) or "none"
+
+
 def _figure6(result: dict) -> Part:
     rows = result["curves"]
     datasets = list(dict.fromkeys(row["dataset"] for row in rows))
     index = rows[0]["shares"].index(0.1)
-    accuracy = {(row["dataset"], row["k"], row["removed_by"]): row["accuracy"][index] for row in rows}
-    values = list(dict.fromkeys(row["removed_by"] for row in rows))
+    cause, tried = _balanced_removal()
     summary_rows = []
     for k in dict.fromkeys(row["k"] for row in rows):
-        best = sum(
-            accuracy[name, k, "test-shapley"] >= max(accuracy[name, k, value] for value in values) for name in datasets
-        )
-        worst = sum(accuracy[name, k, "leave-one-out"] <= accuracy[name, k, "random"] + 0.005 for name in datasets)
+        best, worst = map(len, _best_and_worst(rows, k))
         summary_rows.append(
             Row(
                 where=f"Figure 6, K = {k}",
@@ -409,9 +438,10 @@ def _figure6(result: dict) -> Part:
                 agrees=verdict(best + worst, 2 * len(datasets)),
                 finding=(
                     f"at 10% removed, test-Shapley is best on {best} of {len(datasets)} datasets, leave-one-out no "
-                    f"better than random on {worst}."
+                    f"better than random on {worst}.{tried if k > 1 else ''}"
                 ),
-                results=("figure6",),
+                cause=cause if k > 1 else "",
+                results=("figure6", "figure6_balanced") if k > 1 and (cause or tried) else ("figure6",),
             )
         )
     short = {"random": "random"}
@@ -566,10 +596,9 @@ def _table5(result: dict) -> Part:
             agrees=YES if max(our_deviations) >= min(paper_sd) else NO,
             finding=(
                 f"ours are {min(our_deviations):.2f} to {max(our_deviations):.2f}, published {min(paper_sd):.2f} to "
-                f"{max(paper_sd):.2f}."
+                f"{max(paper_sd):.2f}.{_fewer_records()}"
             ),
-            cause=_fewer_records_cause(),
-            results=("table5",),
+            results=("table5", "variants"),
         ),
         Row(
             where="Figure 8",
@@ -638,8 +667,8 @@ def _table5(result: dict) -> Part:
     )
 
 
-def _fewer_records_cause() -> str:
-    """Return the standard deviations with fewer records per game, where they have been computed."""
+def _fewer_records() -> str:
+    """Return the standard deviations with fewer records per game, which were tried as a cause."""
     result = read("variants")
     if not result:
         return ""
@@ -648,7 +677,7 @@ def _fewer_records_cause() -> str:
     deviations = [row[field] for row in rows for field in ("tpr_deviation", "waka_tpr_deviation")]
     means = [row[field] for row in rows for field in ("tpr", "waka_tpr")]
     return (
-        f"With {fewest} records per game instead of 100 they are {min(deviations):.2f} to {max(deviations):.2f}, but the "
+        f" With {fewest} records per game instead of 100 they are {min(deviations):.2f} to {max(deviations):.2f}, but the "
         f"means rise to {min(means):.2f} to {max(means):.2f}."
     )
 
@@ -759,6 +788,7 @@ PARTS = {
     "figure3": _figure3,
     "figure4": _figure4,
     "figure6": _figure6,
+    "figure6_balanced": lambda result: Part(tables={"figure6_balanced.csv": csv_table(result["curves"])}),
     "figure7": _figure7,
     "table5": _table5,
     "variants": _variants,

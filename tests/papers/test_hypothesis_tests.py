@@ -1,6 +1,7 @@
 """The hypothesis-test paper on a small configuration: the same code, small networks."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from guestlist._store import open_store
 pytest.importorskip("torch")
 
 from papers.hypothesis_tests import audits, comparison, figures, page, published, tables, thresholds
-from papers.hypothesis_tests.configurations import CONFIGURATIONS, Configuration
+from papers.hypothesis_tests.configurations import CONFIGURATIONS, ClippedGradient, Configuration
 
 pytestmark = pytest.mark.slow  # processes are started, or networks trained
 
@@ -272,6 +273,49 @@ def test_a_reversed_order_is_counted_from_the_figures():
         claim.agrees
         for claim in page._mnist([row | {"auc": row["auc"] | {"S": [0.5], "P": [0.5]}} for row in rows], "")
     ] == ["yes", "no"]
+
+
+def test_the_gradient_of_a_batch_is_clipped():
+    import torch
+
+    module = torch.nn.Linear(4, 3)
+    x, y = 100 * torch.randn(8, 4, generator=torch.manual_seed(0)), torch.arange(8) % 3
+    start = SimpleNamespace(module=module, loss=lambda answers, y: torch.nn.functional.cross_entropy(answers, y))
+
+    def gradient(norm):
+        module.zero_grad()
+        ClippedGradient(norm).begin(start)(module(x), y).backward()
+        return torch.cat([parameter.grad.flatten() for parameter in module.parameters()])
+
+    whole, clipped = gradient(1e9), gradient(2.0)
+    assert whole.norm() > 2
+    assert clipped.norm().item() == pytest.approx(2, rel=1e-5)
+    torch.testing.assert_close(clipped / clipped.norm(), whole / whole.norm())
+
+
+def test_orders_of_the_six_configurations_are_those_of_the_paper():
+    assert page._orders(published.LOCATION30) == (6, 6)
+    assert page._orders({"": {"S": 0.8, "P": 0.7, "R": 0.75, "D": 0.79}}) == (0, 0)
+
+
+def test_training_without_momentum_is_a_cause_only_if_the_order_is_the_papers(monkeypatch):
+    def result(r):
+        return {
+            "strengths": [
+                {
+                    "configuration": "mnist Ia, no momentum",
+                    "train_accuracy": [0.979],
+                    "auc": {"R": r, "D": [0.54, 0.54]},
+                }
+            ]
+        }
+
+    monkeypatch.setattr(page, "read", lambda path: result([0.55, 0.56]))
+    assert "97.9%) R minus D is +0.015" in page._momentum()[0]
+    monkeypatch.setattr(page, "read", lambda path: result([0.55, 0.53]))
+    cause, tried = page._momentum()
+    assert cause == ""
+    assert "R minus D is +0.000" in tried
 
 
 def test_the_papers_l_is_out_of_reach_for_one_that_keeps_its_level():

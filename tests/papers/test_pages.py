@@ -5,11 +5,14 @@ import io
 import itertools
 import re
 from collections import Counter
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from papers.__main__ import main
+from papers.listing import WIDTH
 from papers.pages import (
     DOCS,
     EXPLAINED,
@@ -191,6 +194,26 @@ def test_commands_say_how_long_they_take(tmp_path):
     assert expected("table1", path) == "table1: no committed time."
     path.write_text('{"seconds": 1234.5, "command": "python -m papers.x table1"}')
     assert expected("table1", path).startswith("table1: about 1,234 s, ")
+
+
+@pytest.mark.parametrize("name", ["hypothesis_tests", "systematic_evaluation", "waka"])
+def test_help_of_a_paper_lists_every_command_with_its_time(name, pages, capsys):
+    module = import_module(f"papers.{name}.__main__")
+    with pytest.raises(SystemExit):
+        module.main(["--help"])
+    printed = capsys.readouterr().out
+    listed = re.findall(r"^  (\w+) +(?:[\d,]+ s|not run)  ", printed, re.MULTILINE)
+    assert set(pages[name].seconds) <= set(listed)
+    assert max(map(len, printed.splitlines())) <= WIDTH
+    assert all(f"  {command} " in printed for command in ("page", "all"))
+
+
+def test_a_disagreement_without_a_cause_is_open_in_the_overview():
+    row = Row("Table 1", "content", "full", "detail", agrees="no", finding="It differs.")
+    assert row.verdict == "open"
+    assert replace(row, cause="Fewer records.").verdict == "no"
+    assert replace(row, agrees="yes").verdict == "yes"
+    assert "0 yes, 0 no, 1 open" in overview.count([row])
 
 
 def test_words_leave_out_code_tables_and_captions():

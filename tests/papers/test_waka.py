@@ -200,6 +200,20 @@ def test_removal_by_shapley_costs_least_accuracy(pool):
     assert len({row.accuracy[0] for row in rows.values()}) == 1, "nothing is removed yet"
 
 
+@pytest.mark.parametrize(("leave_one_out", "same"), [(0.70, True), (0.9, False)])
+def test_balanced_classes_are_a_cause_only_where_both_statements_hold(leave_one_out, same, monkeypatch):
+    accuracy = {"random": 0.7, "test-shapley": 0.8, "leave-one-out": leave_one_out}
+    curves = [
+        {"dataset": "adult balanced", "k": 5, "removed_by": name, "shares": [0.0, 0.1], "accuracy": [0.7, value]}
+        for name, value in accuracy.items()
+    ]
+    monkeypatch.setattr(page, "read", lambda name: {"curves": curves})
+    cause, tried = page._balanced_removal()
+    assert bool(cause) == same
+    assert bool(tried) == (not same)
+    assert f"test-Shapley is best on {'Adult' if same else 'none'}" in cause + tried
+
+
 def test_the_rarest_class_is_counted_among_those_that_stay():
     y, value = np.array([0] * 15 + [1] * 5), np.arange(20.0)
     shares = minimisation.rarest_shares(y, value, "lowest")
