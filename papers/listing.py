@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from papers.pages import Page
 
-WIDTH = 110  # columns of a line of help
+WIDTH = 100  # columns of a line of help
 
 
 class CommandParser(argparse.ArgumentParser):

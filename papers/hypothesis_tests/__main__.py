@@ -1,7 +1,7 @@
 """Reproduce Ye et al. (2022).
 
-Trained models are stored in audits/papers/hypothesis_tests, so that a stopped command resumes. Each command first prints
-its expected duration, which is that of the committed run on two cores.
+Trained models are stored in audits/papers/hypothesis_tests, so that a stopped command resumes.
+Each command first prints its expected duration, which is that of the committed run on two cores.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reproduce Song & Mittal (2021).
 
-Trained models are stored in audits/papers/systematic_evaluation, so that a stopped command resumes. Each command first
-prints its expected duration. Without stored models, a command trains those that it needs.
+Trained models are stored in audits/papers/systematic_evaluation, so that a stopped command resumes.
+Each command first prints its expected duration; without stored models, some take longer.
 """
 
 from __future__ import annotations
