@@ -41,7 +41,8 @@ def command_lines(page: Page, commands: Iterable[str]) -> list[str]:
         rows = [f"{row.where} ({row.what})" for row in page.rows if name in row.results]
         seconds = page.seconds.get(name)
         time = f"{seconds:,.0f} s" if seconds is not None else "not run"
-        content = "; ".join(rows) or "control or CSV file of another row"
+        other = "no committed result" if seconds is None else "control of another row"
+        content = "; ".join(rows) or other
         first = f"  {name:18} {time:>8}  "
         lines += textwrap.wrap(content, WIDTH, initial_indent=first, subsequent_indent=" " * len(first))
     return lines

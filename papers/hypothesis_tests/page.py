@@ -363,7 +363,18 @@ def _images(result: dict, name: str, where: str, what: str) -> Part:
             results=(name,),
         ),
     )
-    return Part(rows=summary_rows, text="", pictures={}, tables={f"{name}.csv": _csv(rows)})
+    picture_name = f"hypothesis_tests_{name}.svg"
+    dataset = what.removeprefix("AUC, ")
+    alternative = (
+        f"AUC of tests S, P, R and D on {dataset}: ours with one standard deviation, and the published values."
+    )
+    svg = picture([[replace(_aucs(rows), title=dataset)]], alternative)
+    return Part(
+        rows=summary_rows,
+        text=image(picture_name, alternative, f"{where}: mean AUC over targets."),
+        pictures={picture_name: svg},
+        tables={f"{name}.csv": _csv(rows)},
+    )
 
 
 def _distillation_is_nearer(sides: Sequence[dict]) -> Agreement:
