@@ -31,8 +31,8 @@ TABLES = {
 TARGETS = {"table1": 3, "table1_location30": 3, "momentum": 3, "table3": 2, "table4": 3}
 MODELS = {
     "table1": 64,
-    "table1_location30": 32,
-    "momentum": 32,
+    "table1_location30": 24,
+    "momentum": 16,
     "table3": 6,
     "table4": 10,
     "figure5": 128,  # half of them lack a member
