@@ -7,6 +7,14 @@ MNIST = {
     "mnist IIa": {"train": 98.6, "test": 97.1, "S": 0.496, "P": 0.496, "R": 0.551, "D": 0.544},
     "mnist IIb": {"train": 94.6, "test": 94.5, "S": 0.491, "P": 0.490, "R": 0.520, "D": 0.497},
 }
+# Standard deviations over targets of the AUCs of R and D in Table 5, and numbers of targets.
+MNIST_DEVIATIONS = {
+    "mnist Ia": {"R": 0.009, "D": 0.006},
+    "mnist Ib": {"R": 0.014, "D": 0.005},
+    "mnist IIa": {"R": 0.011, "D": 0.004},
+    "mnist IIb": {"R": 0.011, "D": 0.004},
+}
+TARGETS = {"R": 10, "D": 3}
 CIFAR10 = {"cifar10 I": {"train": 96.2, "test": 40.9, "S": 0.870, "P": 0.857, "R": 0.874, "D": 0.871}}
 CIFAR100 = {"cifar100 Ia": {"train": 97.4, "test": 14.9, "S": 0.959, "P": 0.960, "R": 0.964, "D": 0.957}}
 # Purchase100 is not available; models of Location30, with the same network, replace it.

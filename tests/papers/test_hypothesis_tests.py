@@ -261,18 +261,26 @@ def test_a_dot_above_the_diagonal_has_the_larger_threshold_across(run, monkeypat
         figures.pairs(case)
 
 
-def test_a_reversed_order_is_counted_from_the_figures():
+def test_a_reversed_order_is_counted_from_the_figures(monkeypatch):
     def row(name, r, d):
         aucs = {"R": [r, r + 0.02], "D": [d, d]}
         return {"configuration": name, "auc": aucs, "auc_empirical": aucs}
 
     rows = [row("mnist Ia", 0.53, 0.56), row("mnist Ib", 0.53, 0.52)]
     assert [page.is_reversed(row) for row in rows] == [True, False]
-    assert "| mnist Ia | +0.008 | -0.020 ± 0.014 |" in page.order(rows)
-    assert [
-        claim.agrees
-        for claim in page._mnist([row | {"auc": row["auc"] | {"S": [0.5], "P": [0.5]}} for row in rows], "")
-    ] == ["yes", "no"]
+    assert "| mnist Ia | +0.008 | 1.8 | -0.020 ± 0.014 |" in page.order(rows)
+    assert page.published_errors("mnist Ia") == pytest.approx(0.008 / (0.009**2 / 10 + 0.006**2 / 3) ** 0.5)
+    monkeypatch.setattr(page, "read", lambda path: None)
+
+    def agreement(rows):
+        return [claim.agrees for claim in page._mnist([with_s_and_p(row) for row in rows], "")]
+
+    def with_s_and_p(row):
+        return row | {"auc": row["auc"] | {"S": [0.5], "P": [0.5]}}
+
+    assert agreement(rows) == ["yes", "open"], "the paper's own difference is within two standard errors"
+    assert agreement([rows[0], row("mnist Ib", 0.53, 0.56)]) == ["yes", "no"]
+    assert agreement(rows[1:]) == ["yes", "yes"]
 
 
 def test_the_gradient_of_a_batch_is_clipped():
