@@ -25,6 +25,7 @@ from papers.systematic_evaluation.pairs import (
     correct,
     half_known,
     published,
+    trained,
 )
 from papers.systematic_evaluation.risk_scores import risk_scores
 from papers.systematic_evaluation.subjects import subjects
@@ -54,6 +55,26 @@ class Gaps:
     half: list[tuple[float, float, float]]
     gaps: list[float]
     risks: list[float]
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """Correlation of classes' mean gaps and mean scores over a number of targets, with its 95 % interval.
+
+    Each target has few members of a class. Means over targets are closer to the values of a class with many.
+    """
+
+    dataset: str
+    targets: int
+    correlation: tuple[float, float, float]
+
+
+def averages(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Averaged]]:
+    """Return one row per power of two up to the number of targets, which have no defence."""
+    undefended = replace(study, defences=())
+    by_target = [by_class(trained(undefended, records, cache, seed=seed)) for seed in range(repeats)]
+    counts = [2**power for power in range(repeats.bit_length())]
+    return ([Averaged(study.name, n, _correlation(*np.mean(by_target[:n], axis=0))) for n in counts],)
 
 
 def class_gaps(study: Study, records: Records, cache: Path, *, repeats: int) -> tuple[list[Gaps]]:

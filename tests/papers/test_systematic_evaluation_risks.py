@@ -569,8 +569,26 @@ def test_unequal_classes_are_a_cause_only_where_they_differ_from_the_control(hal
         for change, mean in zip(page.CHANGES, (half, 0.4), strict=True)
     ]
     monkeypatch.setattr(page, "read", lambda name: {"gaps": gaps, "repeats": {"count": 3}})
-    assert ("it is 0.90, with" in page._uneven_gap_cause(pairs.LOCATION, "correlation")) == shown
-    assert page._uneven_gap_cause(pairs.LOCATION, "half") == ""
+    cause, tried = page._uneven_gap(pairs.LOCATION, "correlation")
+    assert ("it is 0.90, with" in cause) == shown
+    assert bool(tried) == (not shown)
+    assert page._uneven_gap(pairs.LOCATION, "half")[0] == ""
+
+
+def test_gaps_are_averaged_over_targets(place, pair):
+    [rows] = class_gaps.averages(small(), clusters(), place, repeats=2)
+    assert [row.targets for row in rows] == [1, 2]
+    gaps, risks = class_gaps.by_class(pair)
+    assert rows[0].correlation[0] == pytest.approx(np.corrcoef(gaps, risks)[0, 1])
+
+
+@pytest.mark.parametrize(("last", "explained"), [(0.9, True), (0.6, False)])
+def test_many_targets_are_a_cause_only_if_their_correlation_is_the_papers(last, explained, monkeypatch):
+    averaged = [{"targets": n, "correlation": [value, 0.0, 1.0]} for n, value in ((1, 0.4), (16, last))]
+    monkeypatch.setattr(page, "read", lambda name: {"averaged": averaged})
+    cause, tried = page._more_targets()
+    assert (bool(cause), bool(tried)) == (explained, not explained)
+    assert f"over 16 targets it is {last:.2f}, for the first target 0.40" in cause + tried
 
 
 def test_a_small_leak_has_its_largest_distance_at_an_even_prior():
