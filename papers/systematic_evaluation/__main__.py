@@ -101,7 +101,7 @@ PAIR_COMMANDS = {
     "figure3": PairCommand(calibrations.validation, ("calibrated",), BOTH),
     "figure5": PairCommand(distributions.spreads, ("spreads",), BOTH),
     "figure8": PairCommand(class_gaps.class_gaps, ("gaps",), BOTH),
-    "figure8_averages": PairCommand(class_gaps.averages, ("averaged",), {LOCATION: 16}),
+    "figure8_averages": PairCommand(class_gaps.averages, ("averaged",), {LOCATION: 8}),
     "figure9": PairCommand(embeddings.embeddings, ("shown", "ends"), {LOCATION: 3}),
     "figure10": PairCommand(distributions.priors, ("priors", "steps"), BOTH),
     "table6": PairCommand(confident.confident, ("calls",), BOTH),

@@ -1186,7 +1186,10 @@ def _recipe(result: dict) -> Part:
             largest=_has_authors_size(result),
             detail=f"Location30 instead of Texas100; {detail}",
             agrees=YES if by_half > GAP_CORRELATION - 0.1 else NO,
-            finding=f"correlation {by_shadow:.2f} (1,000) and {by_half:.2f} (half of the target's records).{tried}",
+            finding=(
+                f"correlation {by_shadow:.2f} (1,000; {correlations['averaged'][0] or by_shadow:.2f} for means over the targets) "
+                f"and {by_half:.2f} (half of the target's records); published {GAP_CORRELATION}.{tried}"
+            ),
             cause=cause,
             results=("recipe", *_with_cause("uneven")),
         ),
@@ -1285,7 +1288,10 @@ def _more_targets() -> tuple[str, str]:
         return "", ""
     values = {row["targets"]: row["correlation"][0] for row in result["averaged"]}
     last = max(values)
-    text = f"For classes' means over {last} targets it is {values[last]:.2f}, for the first target {values[1]:.2f} (Location30)."
+    text = (
+        f"A class has few members here. For means over {last} targets it is {values[last]:.2f}, for the first target "
+        f"{values[1]:.2f} (Location30)."
+    )
     return (text, "") if values[last] > GAP_CORRELATION - 0.1 else ("", f" {text}")
 
 

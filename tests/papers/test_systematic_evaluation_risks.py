@@ -588,7 +588,7 @@ def test_many_targets_are_a_cause_only_if_their_correlation_is_the_papers(last, 
     monkeypatch.setattr(page, "read", lambda name: {"averaged": averaged})
     cause, tried = page._more_targets()
     assert (bool(cause), bool(tried)) == (explained, not explained)
-    assert f"over 16 targets it is {last:.2f}, for the first target 0.40" in cause + tried
+    assert f"means over 16 targets it is {last:.2f}, for the first target 0.40" in cause + tried
 
 
 def test_a_small_leak_has_its_largest_distance_at_an_even_prior():
