@@ -9,7 +9,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -126,9 +126,14 @@ class Texts:
 
 
 def page_of(texts: Texts, parts: Mapping[str, Callable[[dict], Part]], read: Callable[[str], dict | None]) -> Page:
-    """Return the page of a paper with one part for each of its results that have been run."""
+    """Return the page of a paper with one part for each of its results that have been run.
+
+    A row that names the result of its command leaves the list of those that were not run as soon as there is one.
+    """
     runs = existing(parts, read)
-    return compose(texts, [parts[name](result) for name, result in runs.items()], runs)
+    missing = tuple(replace(row, results=()) for row in texts.not_run if not set(row.results) & set(runs))
+    parts_of_runs = [parts[name](result) for name, result in runs.items()]
+    return compose(replace(texts, not_run=missing), parts_of_runs, runs)
 
 
 def compose(texts: Texts, parts: Sequence[Part], runs: Mapping[str, dict]) -> Page:

@@ -19,6 +19,7 @@ from papers.systematic_evaluation.distributions import GRID, PRIORS
 from papers.systematic_evaluation.memguard import WITHOUT_LABEL
 from papers.systematic_evaluation.pairs import (
     ADV_REG,
+    CIFAR_IMAGES,
     EARLY,
     HALF,
     LOCATION,
@@ -27,6 +28,7 @@ from papers.systematic_evaluation.pairs import (
     PUBLIC,
     PUBLIC_500,
     SHADOW,
+    STUDIES,
 )
 from papers.systematic_evaluation.published import (
     ABOVE_SIX_TENTHS,
@@ -76,6 +78,13 @@ NOT_RUN = (
         what="the paper's main datasets",
         size="not possible",
         detail="the data are not available here; commands `purchase100` and `texas100` read a user's files",
+    ),
+    Row(
+        where="Figure 12",
+        what="risk score of defended models with seven architectures",
+        size="not run",
+        detail="python -m papers.systematic_evaluation figure12",
+        results=("figure12",),
     ),
 )
 TEXTS = Texts("systematic_evaluation", "Song & Mittal (2021): systematic evaluation", INTRODUCTION, SETTING, NOT_RUN)
@@ -1358,12 +1367,13 @@ def _cifar100_images(result: dict) -> Part:
         max(values[name] for name in METRIC_ATTACKS) - values[network]
         for values, network in ((accuracy, NETWORK), (paper, NETWORKS[1]))
     )
-    members = result["sizes"].get("CIFAR100 images", {"members": 0})["members"]
+    members = result["sizes"].get(CIFAR_IMAGES, {"members": 0})["members"]
     [fitted] = result["fitted"]
     row = Row(
         where="Table 5, CIFAR100 images",
         what="black-box attacks on a convolutional network",
         size="reduced",
+        largest=members == STUDIES[CIFAR_IMAGES].members,  # a quarter of all available images
         detail=_with_targets(f"{members:,} members (paper 50,000); two convolutions instead of a DenseNet", result),
         agrees=YES if ours > 0 else NO,
         finding=(
