@@ -19,8 +19,11 @@ from papers.pages import (
     MAX_ROWS,
     MOST_WORDS,
     UNEXPLAINED,
+    Part,
     Row,
+    Texts,
     csv_table,
+    page_of,
     table,
     takes_long,
     verdict,
@@ -270,3 +273,15 @@ def test_all_series_of_a_picture_look_different():
     picture([[Panel("", series[:-1])]], "")
     with pytest.raises(ValueError, match="at most 6 colours"):
         picture([[Panel("", series)]], "")
+
+
+def test_a_command_without_a_result_is_listed_as_not_run():
+    row = Row("Table 3", "content", "not run", "detail", results=("table3",))
+    texts = Texts("waka", "Title", "Introduction.", "Setting.", (row,))
+    result = {"command": "c", "repeats": {"count": 1, "unit": "game"}, "seconds": 1.0, "sizes": {}, "versions": {}}
+
+    def rows(existing):
+        return page_of(texts, {"table3": lambda result: Part()}, existing.get).rows
+
+    assert [row.where for row in rows({})] == ["Table 3"]
+    assert rows({"table3": result}) == ()
