@@ -629,6 +629,8 @@ def _longer_training(errors: dict[tuple[str, str, str], float]) -> tuple[str, st
         return "", ""
     parts, same = [], True
     for dataset in dict.fromkeys(row["dataset"] for row in result["networks"]):
+        if (dataset, NO_DEFENCE, RISK) not in errors:
+            continue
         rows = [row for row in result["networks"] if row["dataset"] == dataset]
         score = errors[dataset, NO_DEFENCE, RISK]
         last = max(rows, key=lambda row: row["epochs"])
