@@ -375,7 +375,9 @@ def _images(result: dict, name: str, where: str, what: str) -> Part:
             agrees=YES if same else NO,
             finding=(
                 f"AUC is {_listed({test: means[test] for test in 'SP'})}; published "
-                f"{_listed({test: paper[test] for test in 'SP'})}."
+                f"{_listed({test: paper[test] for test in 'SP'})}. Training and test accuracy are "
+                f"{fmean(row['train_accuracy']):.0%} and {fmean(row['test_accuracy']):.0%} (published {paper['train']:.0f}% and "
+                f"{paper['test']:.0f}%)."
             ),
             results=(name,),
         ),
