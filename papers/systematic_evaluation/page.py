@@ -1419,7 +1419,7 @@ def _released_adv_reg(name: str, where: str, detail: str = "") -> Callable[[dict
             finding=(
                 f"best attack with AdvReg and with early stopping at equal test accuracy: {_compared(defended, early)}; "
                 f"without a defence {best(NO_DEFENCE)['accuracy']:.1f}. AdvReg lowers the test accuracy from "
-                f"{models[NO_DEFENCE]:.0f}% to {models[ADV_REG]:.0f}%; the first epoch is the closest for "
+                f"{models[NO_DEFENCE]:.0f}% to {models[ADV_REG]:.0f}%; the closest epoch of plain training is the first for "
                 f"{first} of {targets} targets."
             ),
             results=(name,),
