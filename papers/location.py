@@ -23,8 +23,8 @@ class SmallerSteps:
     for_values: ClassVar[bool] = True
 
     def begin(self, start):
-        def loss(answers, batch):
-            return start.loss(answers, batch) * (self.factor if batch.epoch >= self.after else 1.0)
+        def loss(outputs, batch):
+            return start.loss(outputs, batch) * (self.factor if batch.epoch >= self.after else 1.0)
 
         return loss
 

@@ -82,8 +82,8 @@ class ClippedGradient:
 
         parameters = list(start.module.parameters())
 
-        def loss(answers, batch):
-            value = start.loss(answers, batch)
+        def loss(outputs, batch):
+            value = start.loss(outputs, batch)
             gradients = torch.autograd.grad(value, parameters, retain_graph=True)
             norm = torch.sqrt(sum(gradient.square().sum() for gradient in gradients))
             return value * torch.clamp(self.norm / norm, max=1.0)

@@ -52,8 +52,8 @@ class ReleasedAdvReg:
             classifier = attack_network(classes)
         optimizer = torch.optim.Adam(classifier.parameters(), lr=self.learning_rate)
 
-        def probability(answers, labels):
-            return classifier(answers, one_hot(labels, classes).to(answers.dtype))
+        def probability(outputs, labels):
+            return classifier(outputs, one_hot(labels, classes).to(outputs.dtype))
 
         def learn(batches: int, size: int) -> None:
             """Train the classifier on outputs of the model, which is fixed meanwhile."""
@@ -68,8 +68,8 @@ class ReleasedAdvReg:
 
         batches = itertools.count()
 
-        def loss(answers, batch):
-            plain = start.loss(answers, batch)
+        def loss(outputs, batch):
+            plain = start.loss(outputs, batch)
             if batch.epoch < self.plain_epochs:
                 return plain
             number, size = next(batches), len(batch.y)
@@ -77,7 +77,7 @@ class ReleasedAdvReg:
                 learn(self.first_passes * max(1, len(start.y) // size), size)
             if number % self.model_batches == 0:
                 learn(self.attack_batches, size)
-            return plain + self.weight * (probability(answers, batch.y).mean() - 0.5)
+            return plain + self.weight * (probability(outputs, batch.y).mean() - 0.5)
 
         return loss
 
@@ -108,8 +108,8 @@ def attack_network(classes: int):
                     nn.init.normal_(part.weight, std=0.01)
                     nn.init.zeros_(part.bias)
 
-        def forward(self, answers, labels):
-            parts = self.outputs(answers), self.label(labels)
+        def forward(self, outputs, labels):
+            parts = self.outputs(outputs), self.label(labels)
             return self.both(torch.cat(parts, dim=1)).flatten()
 
     return Attack()

@@ -66,7 +66,7 @@ def texas100() -> Records:
     return Records(features.astype(np.float32), labels[:, 0].astype(int) - 1)
 
 
-def published_answers(which: str, *, defended: bool) -> gl.Predictions:
+def published_outputs(which: str, *, defended: bool) -> gl.Predictions:
     """Return the outputs of the authors' "target" or "shadow" model, with or without MemGuard."""
     with np.load(_path(PREDICTIONS), allow_pickle=False) as file:
         return gl.Predictions(

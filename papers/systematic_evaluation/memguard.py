@@ -13,7 +13,7 @@ import numpy as np
 
 import guestlist as gl
 from guestlist.metrics import balanced_accuracy
-from papers.systematic_evaluation.data import Records, published_answers
+from papers.systematic_evaluation.data import Records, published_outputs
 from papers.systematic_evaluation.models import percent
 from papers.systematic_evaluation.pairs import MEMGUARD as DEFENDED
 from papers.systematic_evaluation.pairs import NO_DEFENCE, Study, as_probabilities, trained
@@ -81,8 +81,8 @@ def networks() -> list[Network]:
     """Return one row per network, fitted on the outputs of the shadow model with and without MemGuard."""
     rows = []
     for defended, shadow_defended in ((False, False), (True, True), (True, False)):
-        target = published_answers("target", defended=defended)
-        shadow = published_answers("shadow", defended=shadow_defended)
+        target = published_outputs("target", defended=defended)
+        shadow = published_outputs("shadow", defended=shadow_defended)
         results = gl.audit_predictions(target, shadow=shadow, attacks=list(NETWORKS), baseline=False)
         for name in NETWORKS:
             accuracy = _printed(results.attack(name).balanced_accuracy.value)
@@ -94,21 +94,21 @@ def networks() -> list[Network]:
 def _without_label(target: gl.Predictions, shadow: gl.Predictions) -> float:
     """Return the balanced accuracy of a network on sorted probabilities (Jia et al. 2019), which does not read labels."""
     shadow_outputs, target_outputs = (
-        np.sort(predictions.answers, axis=1).astype(np.float32) for predictions in (shadow, target)
+        np.sort(predictions.outputs, axis=1).astype(np.float32) for predictions in (shadow, target)
     )
     network = gl.defences.mlp(shadow_outputs.shape[1], 2, hidden=(256, 128, 64))
     module = gl.defences.Fit(epochs=EPOCHS)(
         network, gl.Data(shadow_outputs, shadow.member.astype(int)), np.random.default_rng(0)
     )
-    answers = gl.torch_target(module, classes=[False, True]).predict(target_outputs)
-    return balanced_accuracy(answers[:, 1] - answers[:, 0], target.member, 0.0).value
+    outputs = gl.torch_target(module, classes=[False, True]).predict(target_outputs)
+    return balanced_accuracy(outputs[:, 1] - outputs[:, 0], target.member, 0.0).value
 
 
 def accuracies() -> list[Printed]:
     """Return the balanced accuracy of every attack, at thresholds fitted on the outputs of the shadow model."""
     rows = []
     for defended, paper in MEMGUARD.items():
-        target, shadow = (published_answers(which, defended=defended) for which in ("target", "shadow"))
+        target, shadow = (published_outputs(which, defended=defended) for which in ("target", "shadow"))
         results = gl.audit_predictions(target, shadow=shadow, attacks=list(paper))
         for name, published in paper.items():
             rows.append(Printed(defended, name, _printed(results.attack(name).balanced_accuracy.value), published))

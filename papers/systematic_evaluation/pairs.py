@@ -21,7 +21,7 @@ from papers.systematic_evaluation.data import (
     cifar100,
     cifar100_images,
     location30,
-    published_answers,
+    published_outputs,
     purchase100,
     texas100,
 )
@@ -212,7 +212,7 @@ class Pair:
 
 def published(*, defended: bool) -> Pair:
     """Return the authors' Location30 models; their shadow model had half the number of records of the target."""
-    return Pair(*(published_answers(which, defended=defended) for which in SIDES))
+    return Pair(*(published_outputs(which, defended=defended) for which in SIDES))
 
 
 def trained(
@@ -261,7 +261,7 @@ def trained(
         part = outputs(number)
         member = np.arange(len(part["labels"])) < study.members_of(number)
         scale = gl.models.Probabilities() if training == MEMGUARD else gl.models.Logits()
-        return gl.Predictions(part["answers"].astype(np.float64), part["labels"], member, scale=scale)
+        return gl.Predictions(part["outputs"].astype(np.float64), part["labels"], member, scale=scale)
 
     target, hidden = predictions(0), outputs(0)["hidden"]
     if study.shadow_members == 0:
@@ -310,7 +310,7 @@ def half_known(pair: Pair) -> Pair:
 
 
 def _rows(outputs: gl.Predictions, rows: np.ndarray) -> gl.Predictions:
-    return replace(outputs, answers=outputs.answers[rows], labels=outputs.labels[rows], member=outputs.member[rows])
+    return replace(outputs, outputs=outputs.outputs[rows], labels=outputs.labels[rows], member=outputs.member[rows])
 
 
 def side(study: Study, records: Records, seed: int, number: int) -> np.ndarray:
@@ -350,12 +350,12 @@ def logits(module, x: np.ndarray) -> np.ndarray:
 
 def mentr(outputs: gl.Predictions) -> np.ndarray:
     """Return (records,) modified entropies."""
-    return outputs.scale.signals(outputs.answers, outputs.labels)["mentr"]
+    return outputs.scale.signals(outputs.outputs, outputs.labels)["mentr"]
 
 
 def correct(outputs: gl.Predictions) -> np.ndarray:
     """Return (records,) true where the prediction is correct."""
-    return outputs.answers.argmax(axis=1) == outputs.labels
+    return outputs.outputs.argmax(axis=1) == outputs.labels
 
 
 def memguard(held_out: gl.Data) -> gl.defences.MemGuard:
@@ -365,7 +365,7 @@ def memguard(held_out: gl.Data) -> gl.defences.MemGuard:
 
 def as_probabilities(outputs: gl.Predictions) -> gl.Predictions:
     """Return the same outputs on the scale of MemGuard's outputs."""
-    return replace(outputs, answers=outputs.scale.soft(outputs.answers), scale=gl.models.Probabilities())
+    return replace(outputs, outputs=outputs.scale.soft(outputs.outputs), scale=gl.models.Probabilities())
 
 
 def _course(
@@ -392,11 +392,13 @@ def _course(
     for epoch, module in enumerate(fit.epochs_of(_module(records, network), inside, rng), start=1):
         if epoch in steps:
             common = {"labels": y, "hidden": _last_hidden(module, x)}
-            yield (training, epoch), {"answers": logits(module, x).astype(np.float32), **common}
+            yield (training, epoch), {"outputs": logits(module, x).astype(np.float32), **common}
             if guarded and (training, epoch) == (NO_DEFENCE, study.epochs):
                 guard = memguard(held_out(study, records, seed, number))
-                defended = gl.models.answering(gl.torch_target(module), guard, members=(inside.x, inside.y), seed=seed)
-                yield (MEMGUARD, epoch), {"answers": defended.predict(x), **common}
+                defended = gl.models.with_output_defence(
+                    gl.torch_target(module), guard, members=(inside.x, inside.y), seed=seed
+                )
+                yield (MEMGUARD, epoch), {"outputs": defended.predict(x), **common}
 
 
 def _module(records: Records, network: Network):

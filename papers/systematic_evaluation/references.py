@@ -55,7 +55,7 @@ def _errors(study: Study, records: Records, folder: Path, seed: int, count: int)
         (records.x[nonmembers], records.y[nonmembers]),
         references=count,
         attacks=["nn_nasr"],
-        evidence=[gl.evidence.FullAnswers()],
+        evidence=[gl.evidence.FullOutputs()],
         folder=folder,
         seed=seed,
         jobs=1,

@@ -38,9 +38,9 @@ def network_outputs(pair: Pair, *, epochs: int | None = None) -> np.ndarray:
     """
     known = gl.Data(_features(pair.shadow), pair.shadow.member.astype(int))
     fit = gl.defences.Fit(epochs=epochs or EPOCHS)
-    module = fit(_attack_network(pair.shadow.answers.shape[1]), known, np.random.default_rng(0))
-    answers = gl.torch_target(module, classes=[False, True]).predict(_features(pair.target))
-    return expit(answers[:, 1] - answers[:, 0])
+    module = fit(_attack_network(pair.shadow.outputs.shape[1]), known, np.random.default_rng(0))
+    outputs = gl.torch_target(module, classes=[False, True]).predict(_features(pair.target))
+    return expit(outputs[:, 1] - outputs[:, 0])
 
 
 ESTIMATES = {RISK: risk_scores, NETWORK: network_outputs}
@@ -48,7 +48,7 @@ ESTIMATES = {RISK: risk_scores, NETWORK: network_outputs}
 
 def _features(outputs: gl.Predictions) -> np.ndarray:
     """Return (records, 2 × classes) probabilities, then the one-hot label."""
-    p = outputs.answers if outputs.scale.hides_logits else np.exp(log_softmax(outputs.answers, axis=1))
+    p = outputs.outputs if outputs.scale.hides_logits else np.exp(log_softmax(outputs.outputs, axis=1))
     return np.column_stack([p, np.eye(p.shape[1])[outputs.labels]]).astype(np.float32)
 
 

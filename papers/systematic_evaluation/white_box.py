@@ -55,7 +55,7 @@ def outcomes(records: Records, setting: Setting, cache: Path, *, repeats: int) -
         results = model.audit(
             setting.references,
             list(WHITE_BOX["Texas100"]),
-            evidence=[gl.evidence.WhiteBox(), gl.evidence.FullAnswers()],
+            evidence=[gl.evidence.WhiteBox(), gl.evidence.FullOutputs()],
         )
         table = results.records
         # Both attacks are fitted on the known records and give them no score, so they are not evaluated.

@@ -289,7 +289,7 @@ def test_the_gradient_of_a_batch_is_clipped():
 
     module = torch.nn.Linear(4, 3)
     x, y = 100 * torch.randn(8, 4, generator=torch.manual_seed(0)), torch.arange(8) % 3
-    start = SimpleNamespace(module=module, loss=lambda answers, y: torch.nn.functional.cross_entropy(answers, y))
+    start = SimpleNamespace(module=module, loss=lambda outputs, y: torch.nn.functional.cross_entropy(outputs, y))
 
     def gradient(norm):
         module.zero_grad()
