@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from papers.pages import DOCS, Page, Row, table
+from papers.pages import DOCS, NO, NO_CAUSE, OPEN, YES, Page, Row, table
 
 PAGE = DOCS / "papers.md"
 FULL, LARGEST, PARTLY, SMALLER = "full", "largest possible", "in part", "smaller"  # extents of main results
@@ -27,7 +27,7 @@ TERMS = """## Terms
 - **Largest possible**: a row that is not full because data are not available, with the paper's size or all records of the others. For Song & Mittal these are the 1,000 members of the authors' Location30 model. A run of over an hour that would take over two at the paper's size also counts.
 - **In part** and **smaller**: some rows, or no row, of a main result are full or largest possible.
 - **Not run** and **not possible**: no result yet, or no data here.
-- **Agreement** is computed from the committed results. *Yes*: our results support the paper's statement; where it covers several settings, in at least 85% of them. *No*: they do not (in less than half), and a committed experiment shows a cause. *Open*: between the two; they do not, and the cause is not known; other data without printed values; or too few runs to decide.
+- **Agreement** is computed from the committed results. *Yes*: our results support the paper's statement; where it covers several settings, in at least 85% of them. *No*: they do not (in less than half), and a committed experiment shows a cause. *No, cause open*: they do not, and the cause is not known. *Open*: between the two; other data without printed values; or too few runs to decide.
 
 `python -m papers --pages` writes this page and the papers' pages from the committed results, without running anything.
 `python -m papers --help` lists all rows with the time that each run took.
@@ -171,8 +171,8 @@ def count(rows: Sequence[Row]) -> str:
     return (
         f"**{len(rows)} rows:** {sizes['full']} at full size, {sizes['other data']} on other data, "
         f"{sizes['reduced']} reduced, {sizes['not run']} not run, {sizes['not possible']} not possible here.\n"
-        f"**Agreement of the {run} rows that were run:** {agreements['yes']} yes, {agreements['no']} no, "
-        f"{agreements['open']} open.\n"
+        f"**Agreement of the {run} rows that were run:** {agreements[YES]} yes, {agreements[NO]} no, "
+        f"{agreements[NO_CAUSE]} no with the cause open, {agreements[OPEN]} open.\n"
     )
 
 

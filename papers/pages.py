@@ -24,6 +24,7 @@ Agreement = Literal["yes", "no", "open", ""]
 YES: Agreement = "yes"
 NO: Agreement = "no"
 OPEN: Agreement = "open"
+NO_CAUSE = "no, cause open"
 # Headings of the summary.
 AGREES = "Agrees with the paper:"
 EXPLAINED = "Does not agree, with an experiment on the cause:"
@@ -59,9 +60,9 @@ class Row:
     largest: bool = False
 
     @property
-    def verdict(self) -> Agreement:
-        """Agreement in the overview: "no" needs an experiment on the cause, because the data or sizes differ too."""
-        return OPEN if self.agrees == NO and not self.cause else self.agrees
+    def verdict(self) -> str:
+        """Agreement in the overview, with whether a committed experiment shows the cause of a disagreement."""
+        return NO_CAUSE if self.agrees == NO and not self.cause else self.agrees
 
 
 @dataclass(frozen=True)

@@ -186,7 +186,7 @@ def test_help_lists_the_rows_with_their_times(capsys):
     with pytest.raises(SystemExit):
         main(["--help"])
     printed = capsys.readouterr().out
-    assert re.search(r"Table I: .* \(other data, agreement \w+, [\d,]+ s\)", printed)
+    assert re.search(r"Table I: .* \(other data, agreement [\w, ]+, [\d,]+ s\)", printed)
     assert "Figure 8: Texas hospital discharges, by health region (not possible)" in printed
 
 
@@ -211,9 +211,9 @@ def test_help_of_a_paper_lists_every_command_with_its_time(name, pages, capsys):
     assert all(f"  {command} " in printed for command in ("page", "all"))
 
 
-def test_a_disagreement_without_a_cause_is_open_in_the_overview():
+def test_a_disagreement_names_whether_its_cause_is_open():
     row = Row("Table 1", "content", "full", "detail", agrees="no", finding="It differs.")
-    assert row.verdict == "open"
+    assert row.verdict == "no, cause open"
     assert replace(row, cause="Fewer records.").verdict == "no"
     assert replace(row, agrees="yes").verdict == "yes"
     assert "0 yes, 0 no, 1 open" in overview.count([row])
