@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 import guestlist as gl
 from papers.errata.erratum import Erratum
-from papers.systematic_evaluation.data import location30, published_answers
+from papers.systematic_evaluation.data import location30, published_outputs
 from papers.systematic_evaluation.published import MEMGUARD
 
 # Recall against the modified-entropy attack: SPRS and SHAPr in Table V, SHAPr again in Table VII.
@@ -81,7 +81,7 @@ def wrong_cases(*, brackets: bool, base: bool, small: bool) -> tuple[int, int]:
 
 def own_thresholds() -> float:
     """Return the accuracy of modified entropy on the published outputs, with thresholds fitted on the target itself."""
-    target = published_answers("target", defended=False)
+    target = published_outputs("target", defended=False)
     results = gl.audit_predictions(target, shadow=target, attacks=["class_mentr"])
     return floor(1000 * results.attack("class_mentr").balanced_accuracy.value + 0.5) / 10
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from papers.errata.erratum import Erratum
-from papers.systematic_evaluation.data import published_answers
+from papers.systematic_evaluation.data import published_outputs
 from papers.systematic_evaluation.pairs import HALF, NO_DEFENCE, SHADOW
 from papers.systematic_evaluation.thresholds import authors
 
@@ -59,9 +59,9 @@ def gains() -> list[float]:
 
 def accuracies() -> tuple[float, float]:
     """Return the accuracy of the authors' Location30 model on members and non-members, in per cent, from its outputs."""
-    answers = published_answers("target", defended=False)
-    right = answers.answers.argmax(axis=1) == answers.labels
-    return 100 * float(right[answers.member].mean()), 100 * float(right[~answers.member].mean())
+    predictions = published_outputs("target", defended=False)
+    right = predictions.outputs.argmax(axis=1) == predictions.labels
+    return 100 * float(right[predictions.member].mean()), 100 * float(right[~predictions.member].mean())
 
 
 def by_source() -> dict[str, float]:

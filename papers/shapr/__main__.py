@@ -22,7 +22,7 @@ from papers.shapr.data import SOURCES, available, load
 from papers.shapr.distributions import distributions
 from papers.shapr.groups import groups
 from papers.shapr.measures import repeat
-from papers.shapr.models import Setting, world
+from papers.shapr.models import Setting, train_models
 from papers.shapr.results import expected, others, write
 
 FOLDER = Path("audits") / "papers" / "shapr"
@@ -57,7 +57,7 @@ def _dataset(name: str, setting: Setting, options: argparse.Namespace) -> None:
     """Compute Tables III to V, VIII and IX and Figures 3 to 5 of one dataset."""
     source = SOURCES[name]
     with threadpool_limits(1):
-        models = world(load(name), source, setting, options.folder)
+        models = train_models(load(name), source, setting, options.folder)
         start = time.perf_counter()
         repeats = [repeat(models, k) for k in range(setting.repeats)]
         tables = {
@@ -93,7 +93,7 @@ def _attribution(name: str, setting: Setting, options: argparse.Namespace) -> No
     count = {"count": setting.repeats, "unit": "targets of each dataset"}
     with threadpool_limits(1):
         for dataset in datasets:
-            models = world(load(dataset), SOURCES[dataset], setting, options.folder)
+            models = train_models(load(dataset), SOURCES[dataset], setting, options.folder)
             rows += attribution.recalls(models, setting)
             sizes[dataset] = {"members": int(models.member[0].sum())}
             took = seconds + time.perf_counter() - start
@@ -109,7 +109,7 @@ def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
     count = {"count": setting.repeats, "unit": "targets of each dataset"}
     with threadpool_limits(1):
         for dataset in datasets:
-            models = world(load(dataset), SOURCES[dataset], setting, options.folder)
+            models = train_models(load(dataset), SOURCES[dataset], setting, options.folder)
             networks, took = defence.trained(models, setting)
             start = time.perf_counter()
             for table, rows in defence.tables(models, setting, networks).items():

@@ -15,7 +15,7 @@ import numpy as np
 
 import guestlist as gl
 from papers.shapr.measures import EMBEDDINGS, FIRST, LAST, SELF_SHADOW, own_scores, shapr_in
-from papers.shapr.models import Setting, World, trained_by
+from papers.shapr.models import Setting, TrainedModels, trained_by
 from papers.shapr.summaries import Summary, summarise
 
 TRACED = ("location30", "flowers", "usps", "meps")  # datasets for which the paper prints TracIn
@@ -40,16 +40,16 @@ class Recall:
     auc: Summary
 
 
-def recalls(world: World, setting: Setting) -> list[Recall]:
+def recalls(trained: TrainedModels, setting: Setting) -> list[Recall]:
     """Return one row per risk, over the targets of a dataset."""
     results = {
-        risk: [_predictive_value(world, k, VALUES[risk](world, setting, k)) for k in range(setting.repeats)]
-        for risk in (VALUES if world.pool.name in TRACED else (SHAPR, INFLUENCE))
+        risk: [_predictive_value(trained, k, VALUES[risk](trained, setting, k)) for k in range(setting.repeats)]
+        for risk in (VALUES if trained.pool.name in TRACED else (SHAPR, INFLUENCE))
     }
     recall = {risk: [result.recall.value for result in each] for risk, each in results.items()}
     return [
         Recall(
-            dataset=world.pool.name,
+            dataset=trained.pool.name,
             risk=risk,
             recall=summarise(recall[risk], None if risk == SHAPR else recall[SHAPR]),
             auc=summarise([result.auc.value for result in results[risk]]),
@@ -58,40 +58,40 @@ def recalls(world: World, setting: Setting) -> list[Recall]:
     ]
 
 
-def _predictive_value(world: World, k: int, values: np.ndarray) -> gl.risks.PredictiveValue:
-    scores = own_scores(world, k)[world.member[k]]
+def _predictive_value(trained: TrainedModels, k: int, values: np.ndarray) -> gl.risks.PredictiveValue:
+    scores = own_scores(trained, k)[trained.member[k]]
     return gl.risks.predictive_value(
         values, scores, (scores >= 0).astype(float), risk="", attack=SELF_SHADOW, threshold=0.0
     )
 
 
-def _shapr(world: World, setting: Setting, k: int) -> np.ndarray:
-    return shapr_in(EMBEDDINGS[FIRST](world, k), world.member[k], world.pool.y)
+def _shapr(trained: TrainedModels, setting: Setting, k: int) -> np.ndarray:
+    return shapr_in(EMBEDDINGS[FIRST](trained, k), trained.member[k], trained.pool.y)
 
 
-def _influence_functions(world: World, setting: Setting, k: int) -> np.ndarray:
+def _influence_functions(trained: TrainedModels, setting: Setting, k: int) -> np.ndarray:
     # The last layer on its inputs gives the same values as the whole network, in a fraction of the time.
-    return gl.risks.influence_functions(world.targets[k][-1:], *_sides(world, k, EMBEDDINGS[LAST](world, k)))
+    return gl.risks.influence_functions(trained.targets[k][-1:], *_sides(trained, k, EMBEDDINGS[LAST](trained, k)))
 
 
-def _influence_functions_all(world: World, setting: Setting, k: int) -> np.ndarray:
-    return gl.risks.influence_functions(world.targets[k], *_sides(world, k, world.pool.x), rank=RANK)
+def _influence_functions_all(trained: TrainedModels, setting: Setting, k: int) -> np.ndarray:
+    return gl.risks.influence_functions(trained.targets[k], *_sides(trained, k, trained.pool.x), rank=RANK)
 
 
-def _tracin(world: World, setting: Setting, k: int) -> np.ndarray:
-    last = str(len(world.targets[k]) - 1)
-    sides = _sides(world, k, world.pool.x)
-    checkpoints = _checkpoints(world, setting, k)
+def _tracin(trained: TrainedModels, setting: Setting, k: int) -> np.ndarray:
+    last = str(len(trained.targets[k]) - 1)
+    sides = _sides(trained, k, trained.pool.x)
+    checkpoints = _checkpoints(trained, setting, k)
     return gl.risks.tracin(checkpoints, *sides, learning_rate=setting.fit.learning_rate, layers=[last])
 
 
-def _tracin_all(world: World, setting: Setting, k: int) -> np.ndarray:
-    sides = _sides(world, k, world.pool.x)
-    return tracin_all_layers(_checkpoints(world, setting, k), *sides, learning_rate=setting.fit.learning_rate)
+def _tracin_all(trained: TrainedModels, setting: Setting, k: int) -> np.ndarray:
+    sides = _sides(trained, k, trained.pool.x)
+    return tracin_all_layers(_checkpoints(trained, setting, k), *sides, learning_rate=setting.fit.learning_rate)
 
 
-def _checkpoints(world: World, setting: Setting, k: int) -> list[Any]:
-    return setting.fit.checkpoints(*trained_by(world.pool, world.member[k], setting, k), every=EVERY)
+def _checkpoints(trained: TrainedModels, setting: Setting, k: int) -> list[Any]:
+    return setting.fit.checkpoints(*trained_by(trained.pool, trained.member[k], setting, k), every=EVERY)
 
 
 def tracin_all_layers(
@@ -125,7 +125,7 @@ def tracin_all_layers(
     return total
 
 
-VALUES: dict[str, Callable[[World, Setting, int], np.ndarray]] = {
+VALUES: dict[str, Callable[[TrainedModels, Setting, int], np.ndarray]] = {
     SHAPR: _shapr,
     INFLUENCE: _influence_functions,
     TRACIN: _tracin,
@@ -134,7 +134,7 @@ VALUES: dict[str, Callable[[World, Setting, int], np.ndarray]] = {
 }
 
 
-def _sides(world: World, k: int, x: np.ndarray) -> tuple[np.ndarray, ...]:
+def _sides(trained: TrainedModels, k: int, x: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return the members, and all non-members as test records."""
-    member, y = world.member[k], world.pool.y
+    member, y = trained.member[k], trained.pool.y
     return x[member], y[member], x[~member], y[~member]

@@ -15,7 +15,7 @@ import numpy as np
 
 import guestlist as gl
 from papers.shapr.alone import Averages, averages, owner_view
-from papers.shapr.models import Setting, World, query, train_changed, trained_by
+from papers.shapr.models import Setting, TrainedModels, query, train_changed, trained_by
 from papers.shapr.summaries import Summary, summarise
 
 DATASETS = ("usps", "mnist")
@@ -47,17 +47,17 @@ class Backdoor:
     test_before: Summary
 
 
-def poisoned(world: World, setting: Setting, k: int, backdoor: str) -> tuple[gl.Data, np.ndarray]:
+def poisoned(trained: TrainedModels, setting: Setting, k: int, backdoor: str) -> tuple[gl.Data, np.ndarray]:
     """Return the training records of target ``k``, and a mask of those with a backdoor: the same for both types."""
-    _, data, _ = trained_by(world.pool, world.member[k], setting, k)
+    _, data, _ = trained_by(trained.pool, trained.member[k], setting, k)
     candidates = np.flatnonzero(data.y != GOAL)
     chosen = np.random.default_rng([6, k]).permutation(candidates)[: round(SHARE * len(data.y))]
     x, y = data.x.copy(), data.y.copy()
     if backdoor == TRIGGER:
-        x[chosen] = with_square(x[chosen], bright=world.pool.x.max())
+        x[chosen] = with_square(x[chosen], bright=trained.pool.x.max())
         y[chosen] = GOAL
     else:
-        y[chosen] = (y[chosen] + 1) % world.pool.classes
+        y[chosen] = (y[chosen] + 1) % trained.pool.classes
     mask = np.zeros(len(y), dtype=bool)
     mask[chosen] = True
     return gl.Data(x, y), mask
@@ -71,35 +71,35 @@ def with_square(x: np.ndarray, *, bright: float) -> np.ndarray:
     return images.reshape(x.shape)
 
 
-def trained(world: World, setting: Setting) -> tuple[Networks, float]:
+def trained(trained: TrainedModels, setting: Setting) -> tuple[Networks, float]:
     """Return one network per type of backdoor and target, and the seconds of training."""
     networks: dict[str, Sequence[Any]] = {}
     seconds = 0.0
     for backdoor in (TRIGGER, LABEL):
-        records = [poisoned(world, setting, k, backdoor)[0] for k in range(setting.repeats)]
-        networks[backdoor], took = train_changed(world, setting, f"backdoor-{backdoor}", records)
+        records = [poisoned(trained, setting, k, backdoor)[0] for k in range(setting.repeats)]
+        networks[backdoor], took = train_changed(trained, setting, f"backdoor-{backdoor}", records)
         seconds += took
     return networks, seconds
 
 
-def tables(world: World, setting: Setting, networks: Networks) -> dict[str, list]:
-    return {"backdoors": [_row(world, setting, backdoor, modules) for backdoor, modules in networks.items()]}
+def tables(trained: TrainedModels, setting: Setting, networks: Networks) -> dict[str, list]:
+    return {"backdoors": [_row(trained, setting, backdoor, modules) for backdoor, modules in networks.items()]}
 
 
-def _row(world: World, setting: Setting, backdoor: str, modules: Sequence[Any]) -> Backdoor:
+def _row(trained: TrainedModels, setting: Setting, backdoor: str, modules: Sequence[Any]) -> Backdoor:
     with_backdoor, without, success, before = [], [], [], []
     for k, module in enumerate(modules):
-        data, mask = poisoned(world, setting, k, backdoor)
-        x, y = world.pool.x.copy(), world.pool.y.copy()
-        x[world.member[k]], y[world.member[k]] = data.x, data.y
-        view = owner_view(module, x, y, world.member[k])
+        data, mask = poisoned(trained, setting, k, backdoor)
+        x, y = trained.pool.x.copy(), trained.pool.y.copy()
+        x[trained.member[k]], y[trained.member[k]] = data.x, data.y
+        view = owner_view(module, x, y, trained.member[k])
         with_backdoor.append((view, mask))
         without.append((view, ~mask))
-        success.append(_success(world, k, module))
-        nonmember = ~world.member[k]
-        before.append(float((world.logits[k][nonmember].argmax(axis=1) == world.pool.y[nonmember]).mean()))
+        success.append(_success(trained, k, module))
+        nonmember = ~trained.member[k]
+        before.append(float((trained.logits[k][nonmember].argmax(axis=1) == trained.pool.y[nonmember]).mean()))
     return Backdoor(
-        dataset=world.pool.name,
+        dataset=trained.pool.name,
         backdoor=backdoor,
         poisoned=averages(with_backdoor, without),
         clean=averages(without),
@@ -108,7 +108,7 @@ def _row(world: World, setting: Setting, backdoor: str, modules: Sequence[Any]) 
     )
 
 
-def _success(world: World, k: int, module: Any) -> float:
-    others = ~world.member[k] & (world.pool.y != GOAL)
-    x = with_square(world.pool.x[others], bright=world.pool.x.max())
+def _success(trained: TrainedModels, k: int, module: Any) -> float:
+    others = ~trained.member[k] & (trained.pool.y != GOAL)
+    x = with_square(trained.pool.x[others], bright=trained.pool.x.max())
     return float((query(module, x).argmax(axis=1) == GOAL).mean())

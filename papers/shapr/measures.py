@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 import guestlist as gl
 from guestlist.metrics import flags_at_fpr
-from papers.shapr.models import World, query
+from papers.shapr.models import TrainedModels, query
 
 SELF_SHADOW, SHADOW, LIRA, LIRA_LOW = "mentr, own shadow", "mentr, true shadow", "LiRA", "LiRA at 5 % FPR"
 ATTACKS = (SELF_SHADOW, SHADOW, LIRA, LIRA_LOW)
@@ -64,15 +64,15 @@ class Repeat:
 THRESHOLDS = {EVERY_MEMBER: 0.0, SCORE: 0.5, SCORE_SHADOW: 0.5} | dict.fromkeys(SPACES, 0.0)
 
 
-def repeat(world: World, k: int) -> Repeat:
+def repeat(trained: TrainedModels, k: int) -> Repeat:
     """Evaluate model ``k`` as the target; the next one is its shadow model, and all others are references."""
-    member, labels = world.member[k], world.pool.y
-    shadow = (k + 1) % len(world.member)
-    entropy = world.rotation.values["mentr"]
-    lira = gl.attacks.ATTACKS["lira"].score(world.rotation.facing(k))
+    member, labels = trained.member[k], trained.pool.y
+    shadow = (k + 1) % len(trained.member)
+    entropy = trained.rotation.values["mentr"]
+    lira = gl.attacks.ATTACKS["lira"].score(trained.rotation.facing(k))
     scores = {
-        SELF_SHADOW: own_scores(world, k),
-        SHADOW: beyond(entropy[[k, shadow]], world.member[shadow], labels),
+        SELF_SHADOW: own_scores(trained, k),
+        SHADOW: beyond(entropy[[k, shadow]], trained.member[shadow], labels),
         LIRA: lira,
         LIRA_LOW: lira,
     }
@@ -82,15 +82,15 @@ def repeat(world: World, k: int) -> Repeat:
     risks = {
         EVERY_MEMBER: np.ones(member.sum()),
         SCORE: score(entropy[[k, k]], member, labels)[member],
-        SCORE_SHADOW: score(entropy[[k, shadow]], world.member[shadow], labels)[member],
-        **{name: shapr_in(space_of(world, k), member, labels) for name, space_of in EMBEDDINGS.items()},
+        SCORE_SHADOW: score(entropy[[k, shadow]], trained.member[shadow], labels)[member],
+        **{name: shapr_in(space_of(trained, k), member, labels) for name, space_of in EMBEDDINGS.items()},
     }
-    return Repeat(member, labels, scores, calls, risks, world.rotation.values["correct"][k])
+    return Repeat(member, labels, scores, calls, risks, trained.rotation.values["correct"][k])
 
 
-def own_scores(world: World, k: int) -> np.ndarray:
+def own_scores(trained: TrainedModels, k: int) -> np.ndarray:
     """Return (records,) scores of the modified-entropy attack with the target as its own shadow; 0 or more is flagged."""
-    return beyond(world.rotation.values["mentr"][[k, k]], world.member[k], world.pool.y)
+    return beyond(trained.rotation.values["mentr"][[k, k]], trained.member[k], trained.pool.y)
 
 
 def shapr_in(space: np.ndarray, member: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -98,23 +98,23 @@ def shapr_in(space: np.ndarray, member: np.ndarray, labels: np.ndarray) -> np.nd
     return gl.risks.shapr(space[member], labels[member], space[~member], labels[~member])
 
 
-def _inputs(world: World, k: int) -> np.ndarray:
-    return world.pool.x
+def _inputs(trained: TrainedModels, k: int) -> np.ndarray:
+    return trained.pool.x
 
 
-def _first(world: World, k: int) -> np.ndarray:
-    return query(world.targets[k][:2], world.pool.x)  # a layer and its activation
+def _first(trained: TrainedModels, k: int) -> np.ndarray:
+    return query(trained.targets[k][:2], trained.pool.x)  # a layer and its activation
 
 
-def _last(world: World, k: int) -> np.ndarray:
-    return query(world.targets[k][:-1], world.pool.x)
+def _last(trained: TrainedModels, k: int) -> np.ndarray:
+    return query(trained.targets[k][:-1], trained.pool.x)
 
 
-def _outputs(world: World, k: int) -> np.ndarray:
-    return softmax(world.logits[k], axis=1)
+def _outputs(trained: TrainedModels, k: int) -> np.ndarray:
+    return softmax(trained.logits[k], axis=1)
 
 
-EMBEDDINGS: dict[str, Callable[[World, int], np.ndarray]] = {
+EMBEDDINGS: dict[str, Callable[[TrainedModels, int], np.ndarray]] = {
     INPUTS: _inputs, FIRST: _first, LAST: _last, OUTPUTS: _outputs
 }  # fmt: skip
 

@@ -81,7 +81,7 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class TrainedModels:
     """All models of a pool.
 
     Args:
@@ -109,7 +109,7 @@ class World:
         return gl.attacks.Rotation(signals, self.member, self.pool.y)
 
 
-def world(pool: Pool, source: Source, setting: Setting, folder: Path) -> World:
+def train_models(pool: Pool, source: Source, setting: Setting, folder: Path) -> TrainedModels:
     """Train the models that ``folder`` lacks, with one thread, and query all models for all records."""
     size = setting.members(source)
     pool = drawn(pool, 2 * size)
@@ -127,7 +127,7 @@ def world(pool: Pool, source: Source, setting: Setting, folder: Path) -> World:
         logits.append(query(module, pool.x))
         if k < setting.repeats:
             targets.append(module)
-    return World(pool, member, np.stack(logits), tuple(targets), seconds, folder)
+    return TrainedModels(pool, member, np.stack(logits), tuple(targets), seconds, folder)
 
 
 def query(module, x: np.ndarray) -> np.ndarray:
@@ -160,14 +160,16 @@ def load_or_train(path: Path, network: Any, train: Callable[[], Any]) -> tuple[A
     return module, seconds
 
 
-def train_changed(world: World, setting: Setting, name: str, records: Sequence[gl.Data]) -> tuple[list[Any], float]:
+def train_changed(
+    trained: TrainedModels, setting: Setting, name: str, records: Sequence[gl.Data]
+) -> tuple[list[Any], float]:
     """Return a network per target that is trained on changed records, and the seconds of training."""
     modules = []
     seconds = 0.0
     for k, data in enumerate(records):
-        network, _, rng = trained_by(world.pool, world.member[k], setting, k)
+        network, _, rng = trained_by(trained.pool, trained.member[k], setting, k)
         inputs = network, data, rng
-        path = world.folder / f"{name}-{k}.pt"
+        path = trained.folder / f"{name}-{k}.pt"
         module, took = load_or_train(path, network, lambda inputs=inputs: setting.fit(*inputs))
         modules.append(module)
         seconds += took

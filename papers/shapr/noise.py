@@ -15,7 +15,7 @@ from scipy.stats import pearsonr
 
 import guestlist as gl
 from papers.shapr.alone import Averages, Part, averages, each, owner_view, with_queries
-from papers.shapr.models import Setting, World, train_changed, trained_by
+from papers.shapr.models import Setting, TrainedModels, train_changed, trained_by
 from papers.shapr.summaries import Summary, summarise
 
 DATASETS = ("location30", "flowers", "meps", "credit", "census", "mnist", "fashion_mnist", "usps")  # quickest first
@@ -68,45 +68,45 @@ class Correlation:
     each: Summary
 
 
-def perturbed(world: World, setting: Setting, k: int, size: int) -> tuple[gl.Data, np.ndarray]:
+def perturbed(trained: TrainedModels, setting: Setting, k: int, size: int) -> tuple[gl.Data, np.ndarray]:
     """Return the training records of target ``k``, and a mask of those with noise, which is the same for every size."""
     recipe = gl.defences.FgsmNoise(size / 255, fit=setting.fit)
-    _, data, _ = trained_by(world.pool, world.member[k], setting, k)
-    return recipe.perturbed(world.targets[k], data, np.random.default_rng([5, k]))
+    _, data, _ = trained_by(trained.pool, trained.member[k], setting, k)
+    return recipe.perturbed(trained.targets[k], data, np.random.default_rng([5, k]))
 
 
-def trained(world: World, setting: Setting, sizes: Sequence[int] = SIZES) -> tuple[Networks, float]:
+def trained(trained: TrainedModels, setting: Setting, sizes: Sequence[int] = SIZES) -> tuple[Networks, float]:
     """Return one network per size and target, and the seconds of training; without noise, it is the target itself."""
-    networks: dict[int, Sequence[Any]] = {0: world.targets}
+    networks: dict[int, Sequence[Any]] = {0: trained.targets}
     seconds = 0.0
     for size in sizes[1:]:
-        records = [perturbed(world, setting, k, size)[0] for k in range(setting.repeats)]
-        networks[size], took = train_changed(world, setting, f"noise-{size}", records)
+        records = [perturbed(trained, setting, k, size)[0] for k in range(setting.repeats)]
+        networks[size], took = train_changed(trained, setting, f"noise-{size}", records)
         seconds += took
     return networks, seconds
 
 
-def tables(world: World, setting: Setting, networks: Networks) -> dict[str, list]:
+def tables(trained: TrainedModels, setting: Setting, networks: Networks) -> dict[str, list]:
     parts: dict[tuple[str, str], dict[int, list[Part]]] = {
         (half, queried): {size: [] for size in networks} for half in (NOISY, CLEAN) for queried in (TRAINED, KNOWN)
     }
     for size, modules in networks.items():
         for k, module in enumerate(modules):
-            data, noisy = perturbed(world, setting, k, size)
-            x = world.pool.x.copy()
-            x[world.member[k]] = data.x
-            trained_view = owner_view(module, x, world.pool.y, world.member[k])
-            known_view = with_queries(trained_view, module, world.pool.x, world.pool.y)
+            data, noisy = perturbed(trained, setting, k, size)
+            x = trained.pool.x.copy()
+            x[trained.member[k]] = data.x
+            trained_view = owner_view(module, x, trained.pool.y, trained.member[k])
+            known_view = with_queries(trained_view, module, trained.pool.x, trained.pool.y)
             for queried, view in ((TRAINED, trained_view), (KNOWN, known_view)):
                 parts[NOISY, queried][size].append((view, noisy))
                 parts[CLEAN, queried][size].append((view, ~noisy))
     rows = [
-        Noised(world.pool.name, size, half, queried, averages(part, by_size[0]))
+        Noised(trained.pool.name, size, half, queried, averages(part, by_size[0]))
         for (half, queried), by_size in parts.items()
         for size, part in by_size.items()
     ]
     correlations = [
-        _correlation(world.pool.name, risk, queried, *(parts[NOISY, way] for way in WAYS[queried]))
+        _correlation(trained.pool.name, risk, queried, *(parts[NOISY, way] for way in WAYS[queried]))
         for risk, ways in QUERIES.items()
         for queried in ways
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import guestlist as gl
 from papers.shapr.alone import Averages, all_members, averages, owner_view
-from papers.shapr.models import Setting, World, load_or_train, trained_by
+from papers.shapr.models import Setting, TrainedModels, load_or_train, trained_by
 
 DATASETS = ("location30", "flowers", "credit")  # the paper's PURCHASE and TEXAS are not available
 REPEATS = 5
@@ -26,16 +26,16 @@ class Regularised:
     metrics: Averages
 
 
-def trained(world: World, setting: Setting, weights: Sequence[float] = WEIGHTS) -> tuple[Networks, float]:
+def trained(trained: TrainedModels, setting: Setting, weights: Sequence[float] = WEIGHTS) -> tuple[Networks, float]:
     """Return one network per weight and target, and the seconds of training; with weight 0, it is the target itself."""
-    networks: dict[float, Sequence[Any]] = {0.0: world.targets}
+    networks: dict[float, Sequence[Any]] = {0.0: trained.targets}
     seconds = 0.0
     for weight in weights[1:]:
         fit = replace(setting.fit, objective=gl.defences.L2(weight))
         modules = []
         for k in range(setting.repeats):
-            inputs = trained_by(world.pool, world.member[k], setting, k)
-            path = world.folder / f"l2-{weight:g}-{k}.pt"
+            inputs = trained_by(trained.pool, trained.member[k], setting, k)
+            path = trained.folder / f"l2-{weight:g}-{k}.pt"
             module, took = load_or_train(path, inputs[0], lambda fit=fit, inputs=inputs: fit(*inputs))
             modules.append(module)
             seconds += took
@@ -43,16 +43,16 @@ def trained(world: World, setting: Setting, weights: Sequence[float] = WEIGHTS) 
     return networks, seconds
 
 
-def tables(world: World, setting: Setting, networks: Networks) -> dict[str, list]:
-    return {"sweep": _sweep(world, networks)}
+def tables(trained: TrainedModels, setting: Setting, networks: Networks) -> dict[str, list]:
+    return {"sweep": _sweep(trained, networks)}
 
 
-def _sweep(world: World, networks: Networks) -> list[Regularised]:
+def _sweep(trained: TrainedModels, networks: Networks) -> list[Regularised]:
     parts = {
         weight: [
-            all_members(owner_view(module, world.pool.x, world.pool.y, world.member[k]))
+            all_members(owner_view(module, trained.pool.x, trained.pool.y, trained.member[k]))
             for k, module in enumerate(modules)
         ]
         for weight, modules in networks.items()
     }
-    return [Regularised(world.pool.name, weight, averages(part, parts[0.0])) for weight, part in parts.items()]
+    return [Regularised(trained.pool.name, weight, averages(part, parts[0.0])) for weight, part in parts.items()]

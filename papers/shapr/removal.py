@@ -14,7 +14,7 @@ import numpy as np
 import guestlist as gl
 from papers.shapr.alone import Averages, Part, averages, each, owner_view
 from papers.shapr.measures import EMBEDDINGS, FIRST, shapr_in
-from papers.shapr.models import Setting, World, load_or_train
+from papers.shapr.models import Setting, TrainedModels, load_or_train
 from papers.shapr.summaries import Summary, summarise
 
 DATASETS = ("location30",)  # PURCHASE and TEXAS, also in the paper, are not available
@@ -44,23 +44,23 @@ class Removed:
     attack: Summary
 
 
-def remaining(world: World, k: int, by: str, share: float) -> tuple[np.ndarray, np.ndarray]:
+def remaining(trained: TrainedModels, k: int, by: str, share: float) -> tuple[np.ndarray, np.ndarray]:
     """Return (records,) masks of the remaining members, and of the same number of non-members."""
-    member, nonmember = (np.flatnonzero(world.member[k] == side) for side in (True, False))
+    member, nonmember = (np.flatnonzero(trained.member[k] == side) for side in (True, False))
     rng = np.random.default_rng([4, k])
     chance, others = rng.permutation(member), rng.permutation(nonmember)
     if by == HIGHEST:
-        value = shapr_in(EMBEDDINGS[FIRST](world, k), world.member[k], world.pool.y)
+        value = shapr_in(EMBEDDINGS[FIRST](trained, k), trained.member[k], trained.pool.y)
         order = member[np.argsort(-value, kind="stable")]
     else:
         order = chance
-    masks = np.zeros((2, len(world.pool.y)), dtype=bool)
+    masks = np.zeros((2, len(trained.pool.y)), dtype=bool)
     gone = round(share * len(member))
     masks[0, order[gone:]] = masks[1, others[gone:]] = True
     return masks[0], masks[1]
 
 
-def trained(world: World, setting: Setting, shares: Sequence[float] = SHARES) -> tuple[Networks, float]:
+def trained(trained: TrainedModels, setting: Setting, shares: Sequence[float] = SHARES) -> tuple[Networks, float]:
     """Return one network per rule, share and target, and the seconds of training."""
     networks: dict[tuple[str, float], Sequence[Any]] = {}
     seconds = 0.0
@@ -68,9 +68,9 @@ def trained(world: World, setting: Setting, shares: Sequence[float] = SHARES) ->
         for share in shares:
             modules = []
             for k in range(setting.repeats):
-                stay, _ = remaining(world, k, by, share)
-                inputs = setting.network(world.pool), gl.Data(world.pool.x[stay], world.pool.y[stay])
-                path = world.folder / f"without-{share:g}-{by.replace(' ', '-')}-{k}.pt"
+                stay, _ = remaining(trained, k, by, share)
+                inputs = setting.network(trained.pool), gl.Data(trained.pool.x[stay], trained.pool.y[stay])
+                path = trained.folder / f"without-{share:g}-{by.replace(' ', '-')}-{k}.pt"
                 rng = np.random.default_rng([2, k])
                 module, took = load_or_train(path, inputs[0], lambda inputs=inputs, rng=rng: setting.fit(*inputs, rng))
                 modules.append(module)
@@ -79,22 +79,22 @@ def trained(world: World, setting: Setting, shares: Sequence[float] = SHARES) ->
     return networks, seconds
 
 
-def tables(world: World, setting: Setting, networks: Networks) -> dict[str, list]:
-    return {"sweep": _sweep(world, networks)}
+def tables(trained: TrainedModels, setting: Setting, networks: Networks) -> dict[str, list]:
+    return {"sweep": _sweep(trained, networks)}
 
 
-def _sweep(world: World, networks: Networks) -> list[Removed]:
-    pool = world.pool
-    firsts = [owner_view(module, pool.x, pool.y, world.member[k]) for k, module in enumerate(world.targets)]
+def _sweep(trained: TrainedModels, networks: Networks) -> list[Removed]:
+    pool = trained.pool
+    firsts = [owner_view(module, pool.x, pool.y, trained.member[k]) for k, module in enumerate(trained.targets)]
     first_views: dict[tuple[str, float], list[Part]] = {}
     second_views: dict[tuple[str, float], list[Part]] = {}
     for key, modules in networks.items():
         first_views[key], second_views[key] = [], []
         for k, module in enumerate(modules):
-            stay, others = remaining(world, k, *key)
+            stay, others = remaining(trained, k, *key)
             both = stay | others
             second = owner_view(module, pool.x[both], pool.y[both], stay[both])
-            first_views[key].append((firsts[k], stay[world.member[k]]))
+            first_views[key].append((firsts[k], stay[trained.member[k]]))
             second_views[key].append((second, np.ones(len(second.shapr), dtype=bool)))
     return [
         Removed(

@@ -216,7 +216,7 @@ def test_a_disagreement_names_whether_its_cause_is_open():
     assert row.verdict == "no, cause open"
     assert replace(row, cause="Fewer records.").verdict == "no"
     assert replace(row, agrees="yes").verdict == "yes"
-    assert "0 yes, 0 no, 1 open" in overview.count([row])
+    assert "0 yes, 0 no, 1 no with the cause open" in overview.count([row])
 
 
 def test_words_leave_out_code_tables_and_captions():

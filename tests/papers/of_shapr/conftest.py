@@ -1,4 +1,4 @@
-"""The models of a small world, trained once for all tests of the SHAPr paper."""
+"""The models of a small trained, trained once for all tests of the SHAPr paper."""
 
 import pytest
 
@@ -12,18 +12,18 @@ def pool():
 
 
 @pytest.fixture(scope="session")
-def world(pool, tmp_path_factory):
+def train_models(pool, tmp_path_factory):
     from papers.shapr import models
 
     from shapr_simulation import SMALL, SOURCE
 
-    return models.world(pool, SOURCE, SMALL, tmp_path_factory.mktemp("models"))
+    return models.train_models(pool, SOURCE, SMALL, tmp_path_factory.mktemp("models"))
 
 
 @pytest.fixture(scope="session")
-def repeats(world):
+def repeats(trained):
     from papers.shapr import measures
 
     from shapr_simulation import SMALL
 
-    return [measures.repeat(world, k) for k in range(SMALL.repeats)]
+    return [measures.repeat(trained, k) for k in range(SMALL.repeats)]

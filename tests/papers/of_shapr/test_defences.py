@@ -28,9 +28,9 @@ TWO = dataclasses.replace(SMALL, repeats=2)
 
 
 @pytest.fixture(scope="module")
-def targets(world):
+def targets(trained):
     """The same with two targets."""
-    return dataclasses.replace(world, targets=world.targets[:2])
+    return dataclasses.replace(trained, targets=trained.targets[:2])
 
 
 def votes(x, y, member):
@@ -39,8 +39,8 @@ def votes(x, y, member):
     return found[np.arange((~member).sum()), y[~member]].mean()
 
 
-def test_a_network_alone_is_the_target_among_its_references(world, repeats):
-    one, both = alone.owner_view(world.targets[1], world.pool.x, world.pool.y, world.member[1]), repeats[1]
+def test_a_network_alone_is_the_target_among_its_references(trained, repeats):
+    one, both = alone.owner_view(trained.targets[1], trained.pool.x, trained.pool.y, trained.member[1]), repeats[1]
     assert one.shapr == pytest.approx(120 * both.risks[measures.FIRST])
     assert one.outputs == pytest.approx(120 * both.risks[measures.OUTPUTS])
     assert np.array_equal(one.score, both.risks[measures.SCORE])
@@ -175,7 +175,7 @@ def images(tmp_path_factory):
     y = rng.integers(4, size=240)
     x = rng.normal(0, 0.3, size=(240, 6, 6)).astype(np.float32)
     x[np.arange(240), :, y] += 1
-    return models.world(Pool("images", x.reshape(240, 36), y), SOURCE, TWO, tmp_path_factory.mktemp("images"))
+    return models.train_models(Pool("images", x.reshape(240, 36), y), SOURCE, TWO, tmp_path_factory.mktemp("images"))
 
 
 def test_a_square_is_in_the_lower_right_corner():
