@@ -121,9 +121,10 @@ def leave_block_out_thresholds(
         points = np.flatnonzero(np.repeat(searched[:, b], sizes) & (block != b))
         steps = np.where(inside[points], n0[b], -n1[b])
         gain = np.cumsum(steps)
-        chunk_of = np.searchsorted(edges, points, side="right") - 1
-        first, points_in_chunk = tie_runs(chunk_of)
-        gain += np.repeat(gain_before[chunk_of[first], b] - (gain - steps)[first], points_in_chunk)
+        ends = np.searchsorted(points, edges)
+        points_in_chunk = np.diff(ends)
+        chunks = np.flatnonzero(points_in_chunk)
+        gain += np.repeat(gain_before[chunks, b] - (gain - steps)[ends[chunks]], points_in_chunk[chunks])
         candidates = ranked[points]
         last = np.flatnonzero(np.append(candidates[1:] != candidates[:-1], True))
         thresholds[b] = candidates[last[np.argmax(gain[last])]]

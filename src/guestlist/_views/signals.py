@@ -436,7 +436,11 @@ View = Signals | Rotation
 
 
 def _lookup(values: Mapping[str, np.ndarray], name: str) -> np.ndarray:
-    return values[_checked_name(values, name)]
+    try:
+        return values[name]
+    except KeyError:
+        _checked_name(values, name)
+        raise
 
 
 def _checked_name(values: Mapping[str, np.ndarray], name: str) -> str:

@@ -363,7 +363,9 @@ def begin_training(module, device, rng: np.random.Generator) -> tuple[Any, Any]:
     chosen = torch_device(device)
     seed = int(rng.integers(2**63))
     if chosen.type == "cpu":
-        torch.default_generator.manual_seed(seed)  # torch.manual_seed formats a stack trace for each type of accelerator
+        torch.default_generator.manual_seed(
+            seed
+        )  # torch.manual_seed formats a stack trace for each type of accelerator
     else:
         torch.manual_seed(seed)
     note_device(chosen)

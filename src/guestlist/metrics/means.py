@@ -203,9 +203,11 @@ def _ends(inside: ClusterSums, outside: ClusterSums, error: np.ndarray | float) 
     """Return the ends of the intervals of the differences."""
     low, high = inside.interval(error)
     outside_low, outside_high = outside.interval(error)
-    gap = inside.mean - outside.mean
-    below = gap - np.hypot(inside.mean - low, outside_high - outside.mean)
-    return below, gap + np.hypot(high - inside.mean, outside.mean - outside_low)
+    inside_mean = inside.mean
+    outside_mean = outside.mean
+    gap = inside_mean - outside_mean
+    below = gap - np.hypot(inside_mean - low, outside_high - outside_mean)
+    return below, gap + np.hypot(high - inside_mean, outside_mean - outside_low)
 
 
 def _p_values(inside: ClusterSums, outside: ClusterSums) -> np.ndarray:
@@ -215,6 +217,8 @@ def _p_values(inside: ClusterSums, outside: ClusterSums) -> np.ndarray:
     above = gap > 0
     larger = inside.where(above, outside)
     smaller = outside.where(above, inside)
+    larger_mean = larger.mean
+    smaller_mean = smaller.mean
     *lower_shape, has_lower = larger.complement().beta()
     *upper_shape, has_upper = smaller.beta()
     low = np.full(len(gap), np.log(SMALLEST_P))
@@ -224,7 +228,7 @@ def _p_values(inside: ClusterSums, outside: ClusterSums) -> np.ndarray:
         half = np.exp(middle) / 2
         lower = 1 - np.where(has_lower, special.betaincinv(*lower_shape, 1 - half), 1.0)
         upper = np.where(has_upper, special.betaincinv(*upper_shape, 1 - half), 1.0)
-        room = np.hypot(larger.mean - lower, upper - smaller.mean)
+        room = np.hypot(larger_mean - lower, upper - smaller_mean)
         apart = np.abs(gap) > room
         low = np.where(apart, low, middle)
         high = np.where(apart, middle, high)
