@@ -90,6 +90,7 @@ MAIN_RESULTS = (
                 "Figures 1, 5 and 6",
                 "Figure 10",
                 "Figure 11",
+                "Figure 12",
                 "Table 7",
             ),
             "shapr": ("Figures 4 and 5", "Figures 6 and 7"),

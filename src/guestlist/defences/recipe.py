@@ -241,7 +241,8 @@ def package_of(model) -> str:
     Returns:
         Name of the package; "" for other models.
     """
-    return next((name for name in FRAMEWORKS["boosters"].packages if name in packages_of(model)), "")
+    packages = packages_of(model)
+    return next((name for name in FRAMEWORKS["boosters"].packages if name in packages), "")
 
 
 ATTACKERS = ("adaptive", "naive")
