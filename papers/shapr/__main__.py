@@ -110,7 +110,7 @@ def _sweep(name: str, setting: Setting, options: argparse.Namespace) -> None:
     with threadpool_limits(1):
         for dataset in datasets:
             models = train_models(load(dataset), SOURCES[dataset], setting, options.folder)
-            networks, took = defence.trained(models, setting)
+            networks, took = defence.train_networks(models, setting)
             start = time.perf_counter()
             for table, rows in defence.tables(models, setting, networks).items():
                 tables[table] += rows

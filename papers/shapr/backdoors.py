@@ -71,7 +71,7 @@ def with_square(x: np.ndarray, *, bright: float) -> np.ndarray:
     return images.reshape(x.shape)
 
 
-def trained(trained: TrainedModels, setting: Setting) -> tuple[Networks, float]:
+def train_networks(trained: TrainedModels, setting: Setting) -> tuple[Networks, float]:
     """Return one network per type of backdoor and target, and the seconds of training."""
     networks: dict[str, Sequence[Any]] = {}
     seconds = 0.0

@@ -75,7 +75,7 @@ def perturbed(trained: TrainedModels, setting: Setting, k: int, size: int) -> tu
     return recipe.perturbed(trained.targets[k], data, np.random.default_rng([5, k]))
 
 
-def trained(trained: TrainedModels, setting: Setting, sizes: Sequence[int] = SIZES) -> tuple[Networks, float]:
+def train_networks(trained: TrainedModels, setting: Setting, sizes: Sequence[int] = SIZES) -> tuple[Networks, float]:
     """Return one network per size and target, and the seconds of training; without noise, it is the target itself."""
     networks: dict[int, Sequence[Any]] = {0: trained.targets}
     seconds = 0.0

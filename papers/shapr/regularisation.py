@@ -26,7 +26,9 @@ class Regularised:
     metrics: Averages
 
 
-def trained(trained: TrainedModels, setting: Setting, weights: Sequence[float] = WEIGHTS) -> tuple[Networks, float]:
+def train_networks(
+    trained: TrainedModels, setting: Setting, weights: Sequence[float] = WEIGHTS
+) -> tuple[Networks, float]:
     """Return one network per weight and target, and the seconds of training; with weight 0, it is the target itself."""
     networks: dict[float, Sequence[Any]] = {0.0: trained.targets}
     seconds = 0.0

@@ -60,7 +60,9 @@ def remaining(trained: TrainedModels, k: int, by: str, share: float) -> tuple[np
     return masks[0], masks[1]
 
 
-def trained(trained: TrainedModels, setting: Setting, shares: Sequence[float] = SHARES) -> tuple[Networks, float]:
+def train_networks(
+    trained: TrainedModels, setting: Setting, shares: Sequence[float] = SHARES
+) -> tuple[Networks, float]:
     """Return one network per rule, share and target, and the seconds of training."""
     networks: dict[tuple[str, float], Sequence[Any]] = {}
     seconds = 0.0

@@ -1,4 +1,4 @@
-"""The models of a small trained, trained once for all tests of the SHAPr paper."""
+"""Models of a small dataset, trained once for all tests of the SHAPr paper."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def pool():
 
 
 @pytest.fixture(scope="session")
-def train_models(pool, tmp_path_factory):
+def trained_models(pool, tmp_path_factory):
     from papers.shapr import models
 
     from shapr_simulation import SMALL, SOURCE
@@ -21,9 +21,9 @@ def train_models(pool, tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def repeats(trained):
+def repeats(trained_models):
     from papers.shapr import measures
 
     from shapr_simulation import SMALL
 
-    return [measures.repeat(trained, k) for k in range(SMALL.repeats)]
+    return [measures.repeat(trained_models, k) for k in range(SMALL.repeats)]

@@ -28,9 +28,9 @@ TWO = dataclasses.replace(SMALL, repeats=2)
 
 
 @pytest.fixture(scope="module")
-def targets(trained):
+def targets(trained_models):
     """The same with two targets."""
-    return dataclasses.replace(trained, targets=trained.targets[:2])
+    return dataclasses.replace(trained_models, targets=trained_models.targets[:2])
 
 
 def votes(x, y, member):
@@ -39,8 +39,13 @@ def votes(x, y, member):
     return found[np.arange((~member).sum()), y[~member]].mean()
 
 
-def test_a_network_alone_is_the_target_among_its_references(trained, repeats):
-    one, both = alone.owner_view(trained.targets[1], trained.pool.x, trained.pool.y, trained.member[1]), repeats[1]
+def test_a_network_alone_is_the_target_among_its_references(trained_models, repeats):
+    one, both = (
+        alone.owner_view(
+            trained_models.targets[1], trained_models.pool.x, trained_models.pool.y, trained_models.member[1]
+        ),
+        repeats[1],
+    )
     assert one.shapr == pytest.approx(120 * both.risks[measures.FIRST])
     assert one.outputs == pytest.approx(120 * both.risks[measures.OUTPUTS])
     assert np.array_equal(one.score, both.risks[measures.SCORE])
@@ -74,7 +79,7 @@ def test_averages_are_of_the_chosen_members():
 
 
 def test_without_a_penalty_it_is_the_target(targets):
-    networks, seconds = regularisation.trained(targets, TWO, weights=(0.0, 0.3))
+    networks, seconds = regularisation.train_networks(targets, TWO, weights=(0.0, 0.3))
     assert networks[0.0] is targets.targets
     assert seconds > 0
     none, much = regularisation.tables(targets, TWO, networks)["sweep"]
@@ -106,7 +111,7 @@ def test_those_with_the_highest_values_are_removed(targets):
 
 
 def test_removal_is_about_those_who_remain(targets):
-    networks, _ = removal.trained(targets, TWO, shares=(0.5,))
+    networks, _ = removal.train_networks(targets, TWO, shares=(0.5,))
     highest, chance = removal.tables(targets, TWO, networks)["sweep"]
     assert (highest.by, chance.by, highest.share) == (removal.HIGHEST, removal.RANDOM, 0.5)
     x, y = targets.pool.x, targets.pool.y
@@ -126,7 +131,7 @@ def test_removal_is_about_those_who_remain(targets):
 
 
 def test_half_of_the_members_have_noise(targets):
-    networks, _ = noise.trained(targets, TWO, sizes=(0, 255))
+    networks, _ = noise.train_networks(targets, TWO, sizes=(0, 255))
     assert networks[0] is targets.targets
     (data, noisy), (same, again) = (noise.perturbed(targets, TWO, 0, size) for size in (255, 0))
     x = targets.pool.x[targets.member[0]]
@@ -196,7 +201,7 @@ def test_poisoned_members_are_memorised_and_have_the_label_of_the_backdoor(image
     assert np.array_equal(same, mask)
     assert np.array_equal(wrong.x, plain.x)
     assert (wrong.y[mask] == (plain.y[mask] + 1) % 4).all()
-    networks, _ = backdoors.trained(images, TWO)
+    networks, _ = backdoors.train_networks(images, TWO)
     trigger, label = backdoors.tables(images, TWO, networks)["backdoors"]
     assert (trigger.backdoor, label.backdoor) == (backdoors.TRIGGER, backdoors.LABEL)
     assert trigger.success.mean > label.success.mean + 0.5, "only one network knows the square"

@@ -18,17 +18,17 @@ from shapr_simulation import SMALL, SOURCE
 torch = pytest.importorskip("torch")
 
 
-def test_models_train_on_halves_of_one_pool(trained):
-    assert trained.member.shape == (9, 240)
-    assert (trained.member.sum(axis=1) == 120).all()
-    assert len(np.unique(trained.member, axis=0)) == 9
-    assert len(trained.targets) == 3
+def test_models_train_on_halves_of_one_pool(trained_models):
+    assert trained_models.member.shape == (9, 240)
+    assert (trained_models.member.sum(axis=1) == 120).all()
+    assert len(np.unique(trained_models.member, axis=0)) == 9
+    assert len(trained_models.targets) == 3
 
 
-def test_what_was_trained_is_not_trained_again(pool, trained, tmp_path, monkeypatch):
+def test_what_was_trained_is_not_trained_again(pool, trained_models, tmp_path, monkeypatch):
     setting = dataclasses.replace(SMALL, models=((1000, 2),), repeats=1)
     first = models.train_models(pool, SOURCE, setting, tmp_path)
-    assert np.array_equal(first.logits, trained.logits[:2]), "a model has a stream of its own"
+    assert np.array_equal(first.logits, trained_models.logits[:2]), "a model has a stream of its own"
     monkeypatch.setattr(models.gl.defences, "Fit", None)
     again = models.train_models(pool, SOURCE, setting, tmp_path)
     assert np.array_equal(again.logits, first.logits)
@@ -94,14 +94,14 @@ def test_worths_are_those_of_scikit_learn(repeats):
     assert all(by_risk[attack, measures.EVERY_MEMBER].recall.value == 1 for attack in measures.ATTACKS)
 
 
-def test_shapr_adds_up_to_the_accuracy_of_a_neighbours_vote_in_its_space(trained, repeats):
-    member, y = trained.member[1], trained.pool.y
+def test_shapr_adds_up_to_the_accuracy_of_a_neighbours_vote_in_its_space(trained_models, repeats):
+    member, y = trained_models.member[1], trained_models.pool.y
     for name, space in measures.EMBEDDINGS.items():
-        x = space(trained, 1)
+        x = space(trained_models, 1)
         votes = KNeighborsClassifier(5).fit(x[member], y[member]).predict_proba(x[~member])
         share = votes[np.arange((~member).sum()), y[~member]].mean()
         assert repeats[1].risks[name].sum() == pytest.approx(share, abs=1e-6), name
-    sizes = [measures.EMBEDDINGS[name](trained, 1).shape[1] for name in measures.SPACES]
+    sizes = [measures.EMBEDDINGS[name](trained_models, 1).shape[1] for name in measures.SPACES]
     assert sizes == [40, 48, 24, 4]
 
 
@@ -131,17 +131,17 @@ def test_accuracies_are_of_members_and_of_others(repeats):
     assert all(0 < row.called.mean <= 1 for row in effectiveness.called(repeats))
 
 
-def test_groups_together_are_all_records(trained, repeats):
-    rows = groups.groups(repeats, trained.pool.groups)
+def test_groups_together_are_all_records(trained_models, repeats):
+    rows = groups.groups(repeats, trained_models.pool.groups)
     assert [(row.column, row.group) for row in rows] == [("sex", "Male"), ("sex", "Female")]
     assert sum(row.members for row in rows) == pytest.approx(120)
     assert rows[0].accuracy.p == 1, "the first group is compared with itself"
     assert rows[1].accuracy.difference == pytest.approx(rows[1].accuracy.mean - rows[0].accuracy.mean)
-    computed = groups.groups(repeats[:1], trained.pool.groups)
+    computed = groups.groups(repeats[:1], trained_models.pool.groups)
     whole = sum(row.members * row.shapr.mean for row in computed) / 120
     assert whole == pytest.approx(repeats[0].risks[measures.FIRST].sum())
     assert np.isnan(computed[1].shapr.p), "one repeat tests nothing"
-    right, member, women = repeats[0].right, repeats[0].member, trained.pool.groups["sex"] == "Female"
+    right, member, women = repeats[0].right, repeats[0].member, trained_models.pool.groups["sex"] == "Female"
     assert computed[1].test.mean == right[~member & women].mean()
     assert computed[1].gap.mean == pytest.approx(right[member & women].mean() - right[~member & women].mean())
 
@@ -167,17 +167,17 @@ def test_spread_leaves_out_what_is_not_known():
     assert np.isnan(summarise([float("nan")]).mean)
 
 
-def _named(trained: models.TrainedModels, name: str) -> models.TrainedModels:
-    return dataclasses.replace(trained, pool=dataclasses.replace(trained.pool, name=name))
+def _named(trained_models: models.TrainedModels, name: str) -> models.TrainedModels:
+    return dataclasses.replace(trained_models, pool=dataclasses.replace(trained_models.pool, name=name))
 
 
 @pytest.mark.slow
-def test_attribution_has_a_recall_for_each(trained):
+def test_attribution_has_a_recall_for_each(trained_models):
     pytest.importorskip("captum")
     setting = dataclasses.replace(SMALL, repeats=2)
-    rows = {row.risk: row for row in attribution.recalls(_named(trained, "usps"), setting)}
+    rows = {row.risk: row for row in attribution.recalls(_named(trained_models, "usps"), setting)}
     assert set(rows) == set(attribution.VALUES)
-    untraced = [row.risk for row in attribution.recalls(_named(trained, "mnist"), setting)]
+    untraced = [row.risk for row in attribution.recalls(_named(trained_models, "mnist"), setting)]
     assert untraced == [attribution.SHAPR, attribution.INFLUENCE], "the paper has no TracIn on MNIST"
     assert all(0 <= row.recall.mean <= 1 for row in rows.values())
     assert rows[attribution.TRACIN].recall.difference == pytest.approx(
@@ -185,19 +185,19 @@ def test_attribution_has_a_recall_for_each(trained):
     )
     assert rows[attribution.SHAPR].recall.mean == pytest.approx(
         np.mean([
-            next(row.recall.value for row in measures.repeat(trained, k).worths() if row.risk == measures.FIRST)
+            next(row.recall.value for row in measures.repeat(trained_models, k).worths() if row.risk == measures.FIRST)
             for k in range(2)
         ])
     )  # fmt: skip
-    member, x, y = trained.member[0], trained.pool.x, trained.pool.y
+    member, x, y = trained_models.member[0], trained_models.pool.x, trained_models.pool.y
     sides = x[member], y[member], x[~member], y[~member]
-    influences = gl.risks.influence_functions(trained.targets[0], *sides, layers=["4"])
-    assert attribution.VALUES[attribution.INFLUENCE](trained, setting, 0) == pytest.approx(
+    influences = gl.risks.influence_functions(trained_models.targets[0], *sides, layers=["4"])
+    assert attribution.VALUES[attribution.INFLUENCE](trained_models, setting, 0) == pytest.approx(
         influences, rel=1e-3, abs=1e-7
     )
     # TracIn of a last layer, by hand: the product of what it is given times that of errors, summed over checkpoints.
     fit = setting.fit
-    checkpoints = fit.checkpoints(*models.trained_by(trained.pool, member, setting, 0), every=attribution.EVERY)
+    checkpoints = fit.checkpoints(*models.trained_by(trained_models.pool, member, setting, 0), every=attribution.EVERY)
     value = np.zeros(member.sum())
     for module in checkpoints:
         given = np.c_[models.query(module[:-1], x), np.ones(len(x))]
@@ -205,7 +205,9 @@ def test_attribution_has_a_recall_for_each(trained):
         value += fit.learning_rate * (given[member] @ given[~member].T * (error[member] @ error[~member].T)).mean(
             axis=1
         )
-    assert attribution.VALUES[attribution.TRACIN](trained, setting, 0) == pytest.approx(value, rel=1e-3, abs=1e-6)
+    assert attribution.VALUES[attribution.TRACIN](trained_models, setting, 0) == pytest.approx(
+        value, rel=1e-3, abs=1e-6
+    )
 
 
 def test_leave_one_out_trains_a_model_for_each(pool):
