@@ -191,9 +191,19 @@ def test_shadow_models_train_an_attack():
     assert (calls[:200] == target[:200]).mean() > 0.95
     assert shadows.average_loss == pytest.approx(-np.log(0.95), abs=0.01)  # that of a record left out is larger
     assert train_shadows(outputs, labels, np.arange(400) < 50, 2, np.random.default_rng(0)) is None
-    some = unused_records([labels == 0, labels == 1], target, 30, np.random.default_rng(0))
-    assert not (some & target).any()
-    assert [(some & (labels == label)).sum() for label in (0, 1)] == [30, 30]
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, [30, 20]), (0.5, [30, 30]), (1.0, [20, 30])])
+def test_the_adversary_has_at_most_n_unevaluated_records_of_each_value(share, expected):
+    men = np.arange(200) % 2 == 0
+    pool = gl.Data(np.zeros((200, 1)), np.zeros(200), groups={"sex": np.where(men, "m", "f")})
+    game = gl.games.Bias("sex", "m", share, members=60, nonmembers=40)
+    evaluated = np.zeros(200, dtype=bool)
+    evaluated[np.flatnonzero(men)[: round(60 * share) + 20]] = True
+    evaluated[np.flatnonzero(~men)[: 60 - round(60 * share) + 20]] = True
+    unused = unused_records(game.parts(pool), evaluated, 30, np.random.default_rng(0))
+    assert not (unused & evaluated).any()
+    assert [(unused & of_value).sum() for of_value in (men, ~men)] == expected
 
 
 def test_text_becomes_numbers():

@@ -1,7 +1,7 @@
 """Run an experiment on dependent records, with and without differential privacy."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -126,13 +126,15 @@ def shadow_predictions(shadows: Shadows, labels: np.ndarray, outputs: np.ndarray
     return calls
 
 
-def unused_records(
-    parts: Sequence[np.ndarray], evaluated: np.ndarray, max_records: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Return (records,) the adversary's own records: at most ``max_records`` unevaluated records of each part."""
+def unused_records(parts: Parts, evaluated: np.ndarray, max_records: int, rng: np.random.Generator) -> np.ndarray:
+    """Return (records,) the adversary's own records: at most ``max_records`` unevaluated records of each part.
+
+    A part is what one draw takes records from: a source, a cluster, or the records with one value of an attribute.
+    """
+    masks = {draw.mask.tobytes(): draw.mask for draw in (*parts.members, *parts.nonmembers)}
     unused = np.zeros(len(evaluated), dtype=bool)
-    for part in parts:
-        unused[rng.permutation(np.flatnonzero(part & ~evaluated & ~unused))[:max_records]] = True
+    for mask in masks.values():
+        unused[rng.permutation(np.flatnonzero(mask & ~evaluated & ~unused))[:max_records]] = True
     return unused
 
 
@@ -290,7 +292,8 @@ class ExperimentRuns:
         average = None
         if self.setting.shadows:
             if not plain or self.latest_shadows.get(arm, (None,))[0] != repeat:
-                unused = _unused(parts, split.evaluated[0] | unseen, int(split.members.sum()), rng)
+                # Validation records only measure the target's accuracy, so the adversary may have them.
+                unused = unused_records(parts, split.evaluated[0], int(split.members.sum()), rng)
                 trained = train_shadows(train_shadow, labels, unused, self.setting.shadows, rng)
                 self.latest_shadows[arm] = (repeat, trained)
             shadows = self.latest_shadows[arm][1]
@@ -301,11 +304,6 @@ class ExperimentRuns:
                 if self.setting.average_of == SHADOWS:
                     average = shadows.average_loss
         return measures(log_probs, labels, split.members, split.nonmembers, unseen, calls, average)
-
-
-def _unused(parts: Parts, taken: np.ndarray, max_records: int, rng: np.random.Generator) -> np.ndarray:
-    sides = [np.logical_or.reduce([draw.mask for draw in side]) for side in (parts.members, parts.nonmembers)]
-    return unused_records(sides, taken, max_records, rng)
 
 
 def _pool(game: Mixture, data, label: str | None) -> Data:
@@ -347,12 +345,11 @@ def _checked(game: Mixture, pool: Data, setting: ExperimentSetting, seed: int) -
     members = int(split.members.sum())
     if setting.average_of == SHADOWS:
         rng = stream(seed, "experiment", 0, 1)
-        unseen = like_members(game.parts(pool), pool, split.evaluated[0], setting.validation, rng)
-        n_unused = int(_unused(game.parts(pool), split.evaluated[0] | unseen, members, rng).sum())
+        n_unused = int(unused_records(game.parts(pool), split.evaluated[0], members, rng).sum())
         if n_unused < FEWEST:
             raise InputError(
                 f"Shadow models need at least {FEWEST} records that are not evaluated; {n_unused} are available. Use "
-                "fewer members, non-members or validation records, or average_of='target' (--average-of target)."
+                "fewer members or non-members, or average_of='target' (--average-of target)."
             )
     return members
 
