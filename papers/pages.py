@@ -15,7 +15,7 @@ from typing import Literal
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-MOST_WORDS = 700  # of a page, without code, tables and captions
+MOST_WORDS = 750  # of a page, without code, tables and captions
 HOUR = 3600  # seconds
 MAX_ROWS = 15  # of a table on a page; longer ones are CSV files
 
@@ -44,6 +44,7 @@ class Row:
         agrees: "open" where our results cannot decide; empty where nothing was run.
         finding: a sentence with our numbers and the published ones.
         cause: why they differ, where a committed experiment shows it.
+        why: a few words for the summary on a row that is open or unexplained, such as "3 repeats".
         results: names of the committed results.
         largest: whether a row that is not "full" has the largest possible size: the paper's size or all records of the
             available data, or a long run whose paper's size would take more than two hours on two cores.
@@ -56,6 +57,7 @@ class Row:
     agrees: Agreement = ""
     finding: str = ""
     cause: str = ""
+    why: str = ""
     results: tuple[str, ...] = ()
     largest: bool = False
 
@@ -186,11 +188,15 @@ def summary(rows: Iterable[Row]) -> str:
     for heading, chosen in _by_heading(rows).items():
         if heading == EXPLAINED:
             lines += [f"- **{heading}** {row.where}: {row.finding} {row.cause}" for row in chosen]
-        elif heading == UNEXPLAINED:
-            lines.append(f"- **{heading}** {'; '.join(f'{row.where} ({row.what})' for row in chosen)}.")
         else:
-            lines.append(f"- **{heading}** {'; '.join(row.where for row in chosen)}.")
+            lines.append(f"- **{heading}** {'; '.join(map(_with_reason, chosen))}.")
     return "\n".join([*lines, ""])
+
+
+def _with_reason(row: Row) -> str:
+    """Return the row's name, with a few words on why it does not agree or is open."""
+    reason = row.why or (row.what if row.agrees == NO else "")
+    return f"{row.where} ({reason})" if reason else row.where
 
 
 def findings(rows: Iterable[Row]) -> str:
