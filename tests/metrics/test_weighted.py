@@ -125,3 +125,9 @@ def test_rates_hold_where_those_with_the_highest_scores_have_most_of_the_weight(
         below, above = below + (truth < estimate.low), above + (truth > estimate.high)
     # Each end may fail in 2.5 %; were the unseen one of average weight, the lower end would fail in 5 %.
     assert max(below, above) <= simulations * 0.025 + 3 * np.sqrt(simulations * 0.025 * 0.975)
+
+
+def test_without_scored_nonmembers_the_tpr_is_withheld():
+    member = np.array([True, True, False])
+    scores = np.array([0.0, 1.0, np.nan])
+    assert np.isnan(tpr_at_fpr(scores, member, 0.1, weights=np.ones(3))).all()

@@ -79,7 +79,7 @@ class SortedScores:
         else:
             codes = consecutive_codes(clusters[from_top])
         cluster_sums = ClusterSums.from_ranking(codes, None if weights is None else weights[from_top])
-        return cls(scores[order], cluster_sums, weights is not None and bool(np.ptp(weights) > 0))
+        return cls(scores[order], cluster_sums, weights is not None and len(np.unique(weights)) > 1)
 
     @property
     def n_clusters(self) -> float:
