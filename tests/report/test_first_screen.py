@@ -80,6 +80,12 @@ def test_a_leak_on_average_is_moderate_only_if_the_auc_is_far_above_chance():
     assert audit_severity(with_headline(base, rates=rates, auc=Estimate(0.63, 0.599, 0.66))) == LOW
 
 
+def test_the_model_is_not_the_cause_if_features_were_not_compared():
+    for inputs, cause in ((("features", "label"), "Likely the model"), (("label",), "Unclear: the features")):
+        baseline = Baseline(0.51, 0.4, 400, 0.55, 600, 600, 600, columns=4, inputs=inputs)
+        assert first_screen(replace(leaking(), baseline=baseline)).facts["Cause"].startswith(cause)
+
+
 def test_none_found_takes_power():
     assert audit_severity(with_headline(quiet(), detectable_auc=0.6)) == NONE_FOUND
     assert audit_severity(with_headline(quiet(), detectable_auc=0.61)) == CANNOT_TELL
