@@ -134,6 +134,7 @@ def test_flipped_labels_are_reported_before_interchanged_sets(snapshot):
     )
     assert "probably swapped" in answer.verdict_text(turned)
     assert diagnostics.caveats(turned) == ()  # the verdict reports it
+    assert "swapped" in next_steps(turned)[0]
     values = {"attack": "loss", "auc": 0.4, "low": 0.35, "high": 0.45, "r2_members": -3.0, "r2_nonmembers": -2.0}
     snapshot(diagnostics.sentence(Check("GL112", "issue", values)))
 

@@ -57,6 +57,14 @@ def test_a_file_that_reveals_nothing_keeps_the_first_verdict():
     assert "No evidence" in second
 
 
+def test_a_file_attack_that_ranks_members_below_is_unclear():
+    results = with_file_holder(quiet(), significant=False)
+    *others, leaves = results.outcomes
+    leaves = replace(leaves, auc=Estimate(0.1, 0.07, 0.14), p_reversed=0.001)
+    _, second = verdict_texts(replace(results, outcomes=(*others, leaves)))
+    assert "below non-members" in second
+
+
 def test_the_file_holders_attack_is_no_sign_in_the_other_row():
     """It has a separate part of the error, and a separate verdict."""
     results = with_file_holder(quiet())
