@@ -73,7 +73,7 @@ def test_without_a_shadow_only_bare_scores_run(outputs):
 
 @pytest.mark.slow
 def test_a_shadow_model_fits_thresholds_on_its_own_records(outputs):
-    target, shadow = gl.Predictions(*_fields(outputs)), gl.Predictions(*_fields(outputs))
+    target, shadow = gl.Predictions(*_fields(outputs)), _other(seed=1)
     results = gl.audit_predictions(target, shadow=shadow)
     assert results.attack("class_mentr").balanced_accuracy.value > 0.55
     assert len(results.records) == 300
@@ -112,9 +112,29 @@ def test_networks_need_a_shadow_and_classes(outputs):
     with pytest.raises(InputError, match=r"nn_nasr .*shadow= \(--shadow\)"):
         gl.audit_predictions(target, attacks=["loss", "nn_nasr"])
     values = gl.Predictions(np.arange(6.0), np.arange(6.0), np.arange(6) < 3, scale="values")
+    shadow = gl.Predictions(np.arange(6.0) + 1, np.arange(6.0), np.arange(6) < 3, scale="values")
     assert "nn_nasr" not in {
-        outcome.name for outcome in gl.audit_predictions(values, shadow=values, baseline=False).outcomes
+        outcome.name for outcome in gl.audit_predictions(values, shadow=shadow, baseline=False).outcomes
     }
+
+
+def test_the_targets_own_predictions_are_refused_as_a_shadow(outputs):
+    target = gl.Predictions(*_fields(outputs))
+    with pytest.raises(InputError, match="identical to the target's"):
+        gl.audit_predictions(target, shadow=gl.Predictions(*_fields(outputs)))
+
+
+@pytest.mark.parametrize("name", ["lira", "base", "rmia_offline"])
+def test_attacks_that_compare_models_on_a_record_need_the_model(name, outputs):
+    target = gl.Predictions(*_fields(outputs))
+    for shadow in (None, _other(seed=1)):
+        with pytest.raises(InputError, match=f"{name} needs the model"):
+            gl.audit_predictions(target, shadow=shadow, attacks=[name])
+
+
+def test_attacks_on_thresholds_ask_for_a_shadow(outputs):
+    with pytest.raises(InputError, match=r"class_mentr .*shadow= \(--shadow\)"):
+        gl.audit_predictions(gl.Predictions(*_fields(outputs)), attacks=["class_mentr"])
 
 
 @pytest.mark.slow

@@ -114,6 +114,11 @@ def _prepare(predictions: Predictions, shadow: Predictions | None, config: Audit
     for name, value in {"predictions": predictions, "shadow": shadow}.items():
         if not isinstance(value, Predictions) and not (name == "shadow" and value is None):
             raise ValueError(f"Expected {name}={short_repr(value)} to be gl.Predictions(outputs, labels, member).")
+    if shadow is not None and np.array_equal(shadow.outputs, predictions.outputs):
+        raise InputError(
+            "The shadow's outputs are identical to the target's. Pass the predictions of a different model on its own "
+            "members and non-members as shadow= (--shadow)."
+        )
     names = check_attack_names(config.attacks)
     _check_attacks(names or (), shadow)
     signal_names = signals_of(predictions)
@@ -156,19 +161,26 @@ def signals_of(predictions: Predictions) -> tuple[str, ...]:
 
 def _check_attacks(attacks: Sequence[str | Callable], shadow: Predictions | None) -> None:
     """Raise if an attack needs more than the predictions."""
-    evidence_of = {name: ATTACKS[name].evidence for name in attacks if isinstance(name, str) and name in ATTACKS}
-    needs_model = [name for name, kind in evidence_of.items() if kind and kind != FullOutputs.name]
+    known = {name: ATTACKS[name] for name in attacks if isinstance(name, str) and name in ATTACKS}
+    needs_model = [name for name, attack in known.items() if _needs_model(attack)]
     if needs_model:
         raise InputError(
             f"{', '.join(needs_model)} needs the model, not only its predictions. Audit the model with gl.audit "
             "(guestlist audit --model)."
         )
-    needs_shadow = [name for name, kind in evidence_of.items() if kind == FullOutputs.name]
+    needs_shadow = [name for name, attack in known.items() if attack.references]
     if needs_shadow and shadow is None:
         raise InputError(
             f"{', '.join(needs_shadow)} is fitted on the outputs of a shadow model for its own members and non-members. "
             "Pass shadow= (--shadow), or remove the attack."
         )
+
+
+def _needs_model(attack: Attack) -> bool:
+    """Return True if predictions of the target and of one shadow model on its own records are not enough."""
+    if attack.evidence:
+        return attack.evidence != FullOutputs.name
+    return attack.references > 1 or bool(attack.references and attack.compares != "nothing")
 
 
 def _baseline(target: Predictions, store: Store) -> Baseline | None:
