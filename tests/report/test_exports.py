@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import jsonschema
 import numpy as np
@@ -146,6 +147,18 @@ def test_mlflow_stores_metrics_parameters_tags_and_files(tmp_path, monkeypatch):
 def test_mlflow_that_is_missing_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlflow", None)
     with pytest.raises(InputError, match=r'The export mlflow needs mlflow, .* pip install "\.\[mlflow\]"'):
+        EXPORTS["mlflow"].text(leaking())
+
+
+def test_a_package_that_the_store_of_mlflow_needs_is_named(monkeypatch):
+    class Mlflow:
+        exceptions = SimpleNamespace(MlflowException=RuntimeError)
+
+        def active_run():
+            raise ModuleNotFoundError("No module named 'alembic'")
+
+    monkeypatch.setitem(sys.modules, "mlflow", Mlflow)
+    with pytest.raises(InputError, match="alembic"):
         EXPORTS["mlflow"].text(leaking())
 
 

@@ -21,7 +21,7 @@ def log_to_mlflow(results: Results, files: dict[str, str]) -> str:
         files: Name to content of the files to store with the run; they name no member.
 
     Raises:
-        InputError: MLflow is not installed, or its tracking store cannot be used.
+        InputError: MLflow or a package of its tracking store is not installed, or the store cannot be used.
     """
     mlflow = extra("mlflow", "The export mlflow")
     results = sanitize_results(results)
@@ -29,6 +29,10 @@ def log_to_mlflow(results: Results, files: dict[str, str]) -> str:
         return _log(mlflow, results, files)
     except mlflow.exceptions.MlflowException as error:
         raise InputError(f"MLflow cannot log the results: {error}. Check MLFLOW_TRACKING_URI.") from error
+    except ModuleNotFoundError as error:  # a local SQL store needs packages that the extra does not install
+        raise InputError(
+            f"MLflow cannot log the results: {error}. Install this package, or set MLFLOW_TRACKING_URI to another store."
+        ) from error
 
 
 def _log(mlflow: Any, results: Results, files: dict[str, str]) -> str:
