@@ -214,15 +214,15 @@ def encode_tables(table: pd.DataFrame, *others: pd.DataFrame) -> list[np.ndarray
         missing = each.columns[each.isna().any()]
         if len(missing):
             raise InputError(
-                f"Distances need complete features, but {', '.join(map(str, missing))} has missing values. Impute them, or "
-                "drop these records."
+                f"Distances need complete features, but values are missing in {', '.join(map(str, missing))}. Impute them, "
+                "or drop these records."
             )
         numeric = each.select_dtypes("number")
         infinite = numeric.columns[np.isinf(numeric.to_numpy(dtype=np.float64)).any(axis=0)]
         if len(infinite):
             raise InputError(
-                f"Distances need finite features, but {', '.join(map(str, infinite))} has infinite values. Replace them, or "
-                "drop these records."
+                f"Distances need finite features, but values are infinite in {', '.join(map(str, infinite))}. Replace "
+                "them, or drop these records."
             )
     numbers = list(table.select_dtypes("number").columns)
     categories = [column for column in table.columns if column not in numbers]
