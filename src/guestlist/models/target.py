@@ -210,7 +210,10 @@ class Reads:
         if isinstance(x, pd.DataFrame) and self.features is not None:
             missing = [name for name in self.features if name not in x.columns]
             if missing:
-                raise InputError(f"{side} lacks columns that the model was fitted on: {', '.join(missing)}. Add them.")
+                raise InputError(
+                    f"{side} lacks features that the model was fitted on: {', '.join(missing)}. Add these columns. A column "
+                    "that you pass as label= (--label), id= (--id) or person= (--person) is not a feature."
+                )
             x = x[list(self.features)]
         if isinstance(x, pd.DataFrame) and self.arrays:
             if self.width is not None and len(x.columns) - len(data.groups) == self.width:
