@@ -107,7 +107,10 @@ def forgetting(case: Case, ids: Sequence[str]) -> pd.DataFrame:
     members = np.flatnonzero(case.truth.member & case.truth.evaluated)
     unknown = sorted(set(ids) - set(names[members]))
     if unknown:
-        raise InputError(f"{', '.join(unknown)} is not the id of a member. Check ids= (--ids).")
+        raise InputError(
+            f"No member has the id {' or '.join(unknown)}. Check ids= (--ids): the id of a member is, for example, "
+            f"{names[members[0]]}."
+        )
     leaving = members[np.isin(names[members], list(ids))]
     staying = np.setdiff1d(members, leaving)
     member = case.stand_ins.member
