@@ -221,10 +221,11 @@ def test_gate_exits_with_one_beyond_the_limit_and_zero_below(audited):
     assert json.loads((out / "gate.sarif").read_text("utf-8"))["version"] == "2.1.0"
 
 
-@pytest.mark.parametrize("name", ["attacks", "signals", "evidence", "datasets"])
+@pytest.mark.parametrize("name", ["attacks", "signals", "evidence", "findings", "datasets"])
 def test_show_lists_the_tables(name):
     result = guestlist("show", name)
     assert result.exit_code == 0
+    assert "attrgetter" not in result.stdout
     rows = json.loads(guestlist("show", name, "--json").stdout)
     assert all(next(iter(row.values())) in result.stdout for row in rows)
     if name == "attacks":

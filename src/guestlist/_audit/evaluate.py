@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 from guestlist._case import Case, Scores, with_progress
@@ -23,12 +22,28 @@ from guestlist._findings import (
 )
 from guestlist._util import one_thread
 
+
+def _cover(case: Case) -> object:
+    """Return the title, owner, data, purpose and date that the user stated, if any."""
+    return case.setting.cover
+
+
+def _baseline(case: Case) -> object:
+    """Return the performance of the model-free baseline; None if it was not run."""
+    return case.baseline
+
+
+def _origin(case: Case) -> object:
+    """Return how the audit was run, for the commands in the next steps."""
+    return case.setting.origin
+
+
 FINDINGS: dict[str, Callable[[Case], object]] = {
-    "cover": attrgetter("setting.cover"),
+    "cover": _cover,
     "subject": facts.find_subject,
     "references": facts.find_references,
     "training": facts.find_training,
-    "baseline": attrgetter("baseline"),
+    "baseline": _baseline,
     "gain_over_baseline": baseline.find_gain,
     "adjusted": baseline.find_adjusted,
     "headline": headline.find,
@@ -53,7 +68,7 @@ FINDINGS: dict[str, Callable[[Case], object]] = {
     "sampling": headline.find_sampling,
     "untested": facts.find_untested,
     "provenance": facts.find_provenance,
-    "origin": attrgetter("setting.origin"),
+    "origin": _origin,
 }
 
 
