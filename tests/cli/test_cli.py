@@ -259,6 +259,7 @@ def test_show_lists_the_tables(name):
         ([*MODEL, "--label", "y", "--id", "y"], "'y'"),
         (["report", "nowhere"], "results.json"),
         (["gate", "nowhere", "--max-auc", "0.6"], "results.json"),
+        (["compare", "nowhere"], "another one"),
     ],
     ids=lambda part: part if isinstance(part, str) else " ".join(part),
 )

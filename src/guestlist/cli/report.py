@@ -136,6 +136,8 @@ def compare(folders, fpr, pairs, out, verbose, as_json, **options):
     paths = [str(folder) for folder in folders]
     if len(set(paths)) < len(paths):
         raise click.UsageError("A folder is listed twice. List each folder once.")
+    if len(paths) == 1:
+        raise click.UsageError("A comparison needs at least two audits. Add the folder of another one.")
     names = dict(zip(paths, _audit.short_names(paths), strict=True))
     audits = dict(zip(names.values(), map(_findings.read_results, folders), strict=True))
     comparisons = compared(audits, fpr=fpr, pairs=_pairs(pairs, names))
