@@ -39,7 +39,9 @@ ON_SELF = {"self_shapley": "self_shapley", "self_waka": "self_waka"}
 
 table = click.argument("table", type=PATH)
 label = option(INPUTS, "--label", metavar="COLUMN", required=True, help="Column with the label.")
-id_ = option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: row numbers]")
+id_ = option(
+    INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: index or row numbers]"
+)
 test = option(
     INPUTS, "--test", type=PATH, help="Test records over which values are averaged; not used by self_… values."
 )

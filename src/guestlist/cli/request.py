@@ -90,7 +90,7 @@ subject_options = option_group(
     option(INPUTS, "--population", type=PATH, help="More records from the same source, to train reference models on."),
     option(INPUTS, "--label", metavar="COLUMN", help="Column with the label."),
     option(INPUTS, "--group", metavar="COLUMN", multiple=True, help="Column whose groups are compared. Repeatable."),
-    option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: row numbers]"),
+    option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: index or row numbers]"),
     option(
         INPUTS, "--person", metavar="COLUMN", help="Column with the person id, if a person can have several records."
     ),

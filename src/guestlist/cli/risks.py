@@ -255,7 +255,7 @@ def forget(folder, ids, max_rows, as_json):
     INPUTS, "--members", type=PATH, required=True, help="Records that the model was trained on: .csv, .tsv or .parquet."
 )
 @option(INPUTS, "--label", metavar="COLUMN", required=True, help="Column with the label.")
-@option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: row numbers]")
+@option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: index or row numbers]")
 @option(
     REPORT, "--top", "max_rows", type=WholeNumber(1), default=10, show_default=True, help="Number of records to list."
 )
@@ -306,7 +306,7 @@ STORES_MEMBERS = 1
     INPUTS, "--members", type=PATH, required=True, help="Records that the model was trained on: .csv, .tsv or .parquet."
 )
 @option(INPUTS, "--label", metavar="COLUMN", help="Column with the label.")
-@option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: row numbers]")
+@option(INPUTS, "--id", "id_", metavar="COLUMN", help="Column with the record id.  [default: index or row numbers]")
 @option(INPUTS, "--drop", metavar="COLUMN", multiple=True, help="Column that is not a feature. Repeatable.")
 @trust
 @allow_pickle
