@@ -139,6 +139,14 @@ def test_embedded_json_cannot_end_its_element():
     assert json.loads(json_for_script(text)) == text
 
 
+def test_the_chart_marks_flagged_records_of_the_list_only():
+    first, *others = leaking().exposed
+    results = replace(leaking(), exposed=(replace(first, flagged=True), *others))
+    marks = page_charts(results)["exposure"].series[-1]
+    assert marks.name == "flagged records in the list"
+    assert marks.x == (first.score,)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("case", [leaking, quiet])
 def test_charts_draw_the_curve_and_its_band(case):

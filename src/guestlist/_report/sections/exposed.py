@@ -45,7 +45,7 @@ def section(results: Results) -> Section | None:
 
 
 def _exposure_chart(results: Results) -> dict[str, Chart]:
-    """Draw the scores of members and non-members, with a mark for each flagged record."""
+    """Draw the scores of members and non-members, with a mark for each flagged record in the list."""
     attack = wording.headline_attack(results)
     if attack is None or not attack.histogram.members:
         return {}
@@ -53,6 +53,8 @@ def _exposure_chart(results: Results) -> dict[str, Chart]:
     scores = [record.score for record in results.exposed or () if record.flagged and math.isfinite(record.score)]
     if scores:
         height = max(attack.histogram.members) / 20
-        marks = Series("flagged records", tuple(scores), (height,) * len(scores), "ink", mark="triangle-down")
+        marks = Series(
+            "flagged records in the list", tuple(scores), (height,) * len(scores), "ink", mark="triangle-down"
+        )
         chart = replace(chart, series=(*chart.series, marks))
     return {"exposure": chart}
