@@ -34,7 +34,7 @@ def test_a_command_ends_with_the_usual_status_and_explains_how_to_resume(stop, s
 
     @main.command()
     def audit():
-        with audit_folder("somewhere"):
+        with audit_folder("somewhere"), audit_folder("somewhere/inside"):
             raise stop
 
     result = CliRunner().invoke(main, ["audit"])

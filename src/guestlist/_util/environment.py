@@ -158,11 +158,11 @@ def preserve_handlers() -> Iterator[None]:
 
 @contextmanager
 def resume_hint(sentence: str) -> Iterator[None]:
-    """Add a hint on how to resume to the message of a stop."""
+    """Add a hint on how to resume to the message of a stop; the hint of the outermost context replaces the others."""
     try:
         yield
     except (KeyboardInterrupt, Stopped) as stop:
-        stop.add_note(sentence)
+        stop.__notes__ = [sentence]
         raise
 
 
