@@ -57,6 +57,22 @@ def test_persons_are_counted_once():
     assert claims[1] <= 3
 
 
+def test_persons_of_one_audit_count_for_all():
+    rng = np.random.default_rng(2)
+    person = np.repeat(np.arange(30), 10)
+    member = person % 2 == 0
+    scores = rng.normal(size=(2, 30))[:, person]
+    known = results(np.ones(300), scores[0], member, person=person)
+    unknown = results(np.ones(300), scores[1], member)
+    both_known = results(np.ones(300), scores[1], member, person=person)
+    (expected,) = gl.compare({"a": known, "b": both_known})
+    for audits in ({"a": known, "b": unknown}, {"b": unknown, "a": known}):
+        (comparison,) = gl.compare(audits)
+        for row, other in zip(comparison.differences, expected.differences, strict=True):
+            width = row.difference.high - row.difference.low
+            assert width == pytest.approx(other.difference.high - other.difference.low, nan_ok=True)
+
+
 def test_what_is_better_is_found():
     (comparison,) = gl.compare(two_audits("smooth", 3000, np.random.default_rng(2), gain=0.15, fall=0.8))
     accuracy, of_members, auc, tpr, exposed_auc, exposed_tpr, calibration = comparison.differences

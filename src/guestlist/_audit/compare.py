@@ -17,6 +17,7 @@ from guestlist._audit.comparison import (
     Side,
     check_pairs,
     side_of,
+    with_common_persons,
 )
 from guestlist._case import Cover, common_cover
 from guestlist._findings import Results
@@ -218,6 +219,8 @@ def compare(
     first, *others = sides.values()
     for other in others:  # raises before anything is compared
         check_pairs(first, other)
+    sides = with_common_persons(sides)
+    first, *others = sides.values()
     if about is not None and not isinstance(about, Cover):
         raise InputError(f"about={short_repr(about)} is not a cover. Pass about=gl.Cover(title=…, owner=…).")
     cover = common_cover(results.cover for results in audits.values())

@@ -1,7 +1,7 @@
 """Comparisons of audits as data, and the pairing of their records."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -262,6 +262,17 @@ def side_of(name: str, results: Results) -> Side:
     if f"score_{attack}" not in table:
         raise InputError(f"The audit {name!r} has no scores of its headline attack {attack!r}. Run the audit again.")
     return Side(name, attack, table, results)
+
+
+def with_common_persons(sides: Mapping[str, Side]) -> dict[str, Side]:
+    """Return the audits, all with the persons of the first audit that has some: intervals of all pairs then count persons."""
+    known = next((side.records["person"] for side in sides.values() if side.persons is not None), None)
+    if known is None:
+        return dict(sides)
+    return {
+        name: side if side.persons is not None else replace(side, records=side.records.assign(person=known))
+        for name, side in sides.items()
+    }
 
 
 def check_pairs(first: Side, second: Side) -> None:
