@@ -20,7 +20,7 @@ from guestlist import EXPORTS, Cover, InputError, Results
 from guestlist._report.assessment import ICO, REQUIREMENTS, assessment_rows
 from guestlist._report.exports import MLFLOW_FILES, escape_latex
 from guestlist._report.sections.answer import verdict_text
-from guestlist._report.templates import plain
+from guestlist._report.templates import plain, plain_with_code
 from guestlist.cli import main
 from guestlist.defences.recipe import Training
 
@@ -164,6 +164,8 @@ def test_a_package_that_the_store_of_mlflow_needs_is_named(monkeypatch):
 
 def test_text_that_markdown_would_read_is_escaped():
     assert plain("a|b_*[x](y)<z>") == r"a\|b\_\*\[x\](y)\<z\>"
+    assert plain_with_code("a_b `gl.play_many(<z>)` [x](y)") == r"a\_b `gl.play_many(<z>)` \[x\](y)"
+    assert plain_with_code("a ` [x](y)") == r"a \` \[x\](y)"
 
 
 @pytest.mark.slow

@@ -87,6 +87,18 @@ def plain(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|~!&])", r"\\\1", text)
 
 
+def plain_with_code(text: str) -> str:
+    r"""Escape text for Markdown, except for code between backticks, which has no other markup.
+
+    >>> plain_with_code("a_b: `gl.play_many`")
+    'a\\_b: `gl.play_many`'
+    """
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # a backtick has no pair
+        return plain(text)
+    return "`".join(part if number % 2 else plain(part) for number, part in enumerate(parts))
+
+
 @lru_cache(maxsize=1)
 def _environment():
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -114,7 +126,7 @@ def _environment():
         plural,
         and_joined,
     )
-    markup = (draw_chart, swatch, with_code, with_terms, plain)
+    markup = (draw_chart, swatch, with_code, with_terms, plain, plain_with_code)
     environment.filters |= {function.__name__: function for function in (*filters, *markup)}
     environment.tests["nan"] = math.isnan
     functions = (
