@@ -112,14 +112,8 @@ def dp_at(
         trained = replace(recipe, noise=noise)(module, members, np.random.default_rng(seed))
         return _Try(noise, goodness(trained, held_out.x, held_out.y), trained)
 
-    best, tried = _nearest(wanted, islice(_noises(wanted, recipe.noise or 1.0, train), tries))
-    return Matched(
-        model=best.model,
-        recipe=Searched(replace(recipe, noise=best.at), len(tried)),
-        accuracy=best.accuracy,
-        wanted=wanted,
-        tried=tried,
-    )
+    trials = islice(_noises(wanted, recipe.noise or 1.0, train), tries)
+    return _nearest(wanted, trials, lambda noise, tried: Searched(replace(recipe, noise=noise), tried))
 
 
 @dataclass(frozen=True)
@@ -131,8 +125,12 @@ class _Try:
     model: Any
 
 
-def _nearest(wanted: float, trials: Iterable[_Try]) -> tuple[_Try, tuple[tuple[float, float], ...]]:
-    """Return the nearest trial (the first of ties), and all trials."""
+def _nearest(wanted: float, trials: Iterable[_Try], recipe_of: Callable[[float, int], Any]) -> Matched:
+    """Return the nearest trial, the first of ties.
+
+    Args:
+        recipe_of: Function from the noise, rounds or epochs of a trial, and the number of trials, to the recipe.
+    """
     best = None
     tried = []
     for trial in trials:
@@ -140,7 +138,13 @@ def _nearest(wanted: float, trials: Iterable[_Try]) -> tuple[_Try, tuple[tuple[f
         if best is None or abs(trial.accuracy - wanted) < abs(best.accuracy - wanted):
             best = trial
     assert best is not None, "there is one trial or more"
-    return best, tuple(tried)
+    return Matched(
+        model=best.model,
+        recipe=recipe_of(best.at, len(tried)),
+        accuracy=best.accuracy,
+        wanted=wanted,
+        tried=tuple(tried),
+    )
 
 
 def _noises(wanted: float, noise: float, train: Callable[[float], _Try]) -> Iterator[_Try]:
@@ -187,17 +191,10 @@ def _stopped_module(wanted: float, module, members: Data, held_out: Data, fit: F
         )
     _check_classifier(fit, members, held_out)
     trials = (
-        _Try(epoch, goodness(trained, held_out.x, held_out.y), copy.deepcopy(trained))
+        _Try(epoch, goodness(trained, held_out.x, held_out.y), copy.deepcopy(trained).eval())
         for epoch, trained in enumerate(fit.epochs_of(module, members, np.random.default_rng(seed)), start=1)
     )
-    best, tried = _nearest(wanted, trials)
-    return Matched(
-        model=best.model.eval(),
-        recipe=replace(fit, epochs=int(best.at)),
-        accuracy=best.accuracy,
-        wanted=wanted,
-        tried=tried,
-    )
+    return _nearest(wanted, trials, lambda epochs, _tried: replace(fit, epochs=int(epochs)))
 
 
 def _stopped_estimator(wanted: float, model, members: Data, held_out: Data) -> Matched:
@@ -214,8 +211,8 @@ def _stopped_estimator(wanted: float, model, members: Data, held_out: Data) -> M
         trained = unfitted(model).set_params(**{name: int(rounds)}).fit(copied(members.x), members.y)
         return _Try(rounds, float(np.mean(trained.predict(copied(held_out.x)) == held_out.y)), trained)
 
-    best, tried = _nearest(wanted, islice(_rounds(wanted, parameters[name], train), MOST_TRIES))
-    return Matched(model=best.model, recipe=Refit(), accuracy=best.accuracy, wanted=wanted, tried=tried)
+    trials = islice(_rounds(wanted, parameters[name], train), MOST_TRIES)
+    return _nearest(wanted, trials, lambda *_: Refit())
 
 
 def _checked(accuracy: float, members, held_out) -> tuple[float, Data, Data]:

@@ -216,8 +216,7 @@ class _Stack:
         self._names = {id(layer): name for name, layer in modules[0].named_modules(remove_duplicate=False)}
         self._modules = modules
         self._generators = generators
-        self._trained: list[_Stacked] = []
-        self._buffers: list[_Stacked] = []
+        self._stacked_values: list[_Stacked] = []  # parameters and buffers
         layers = layers_of(modules[0])
         assert layers is not None
         self._two_logits = type(modules[0]) is TwoLogits
@@ -226,7 +225,7 @@ class _Stack:
 
     @property
     def parameters(self) -> list[Any]:
-        return [parameter.values for parameter in self._trained]
+        return [stacked.values for stacked in self._stacked_values if stacked.values.requires_grad]
 
     def forward(self, x: Any, batch: _Batch, slots: list[int]) -> Any:
         """Return the (slots, length, outputs) outputs in training mode."""
@@ -240,11 +239,11 @@ class _Stack:
     def copy_to(self, module: Any, slot: int, step: int) -> None:
         """Copy the parameters and buffers of a slot into a module."""
         state = module.state_dict()
-        state.update({stacked.name: stacked.of_slot(slot) for stacked in (*self._trained, *self._buffers)})
+        state.update({stacked.name: stacked.of_slot(slot) for stacked in self._stacked_values})
         state.update({name: torch.tensor(step) for name in state if name.endswith("num_batches_tracked")})
         module.load_state_dict(state)
 
-    def _values(self, layer: Any, name: str) -> Any:
+    def _values(self, layer: Any, name: str, *, trained: bool = True) -> Any:
         """Stack a parameter or buffer of a layer, filled up to aligned widths; vectors get a dimension for records."""
         full = f"{self._names[id(layer)]}.{name}".lstrip(".")
         values = [module.state_dict()[full] for module in self._modules]
@@ -253,17 +252,8 @@ class _Stack:
         stack = torch.stack([nn.functional.pad(value, padding) for value in values])
         if len(shape) == 1:
             stack = stack[:, None]
-        return _Stacked(full, stack, shape)
-
-    def _parameter(self, layer: Any, name: str) -> Any:
-        stacked = self._values(layer, name)
-        stacked.values.requires_grad_()
-        self._trained.append(stacked)
-        return stacked.values
-
-    def _buffer(self, layer: Any, name: str) -> Any:
-        self._buffers.append(self._values(layer, name))
-        return self._buffers[-1].values
+        self._stacked_values.append(_Stacked(full, stack.requires_grad_(trained), shape))
+        return stack
 
     def _stacked(self, layer: Any) -> Callable[[Any, _Batch, list[int]], Any]:
         stack_by_type = {nn.Linear: self._linear, nn.Dropout: self._dropout, nn.BatchNorm1d: self._batch_norm}
@@ -272,10 +262,10 @@ class _Stack:
         return lambda x, batch, slots: layer(x)
 
     def _linear(self, layer: Any) -> Callable[[Any, _Batch, list[int]], Any]:
-        weight = self._parameter(layer, "weight")
+        weight = self._values(layer, "weight")
         if layer.bias is None:
             return lambda x, batch, slots: torch.bmm(x, weight.transpose(1, 2))
-        bias = self._parameter(layer, "bias")
+        bias = self._values(layer, "bias")
         return lambda x, batch, slots: torch.baddbmm(bias, x, weight.transpose(1, 2))
 
     def _dropout(self, layer: Any) -> Callable[[Any, _Batch, list[int]], Any]:
@@ -290,9 +280,9 @@ class _Stack:
         return drop
 
     def _batch_norm(self, layer: Any) -> Callable[[Any, _Batch, list[int]], Any]:
-        weight, bias = (self._parameter(layer, name) if layer.affine else None for name in ("weight", "bias"))
-        running_mean = self._buffer(layer, "running_mean")
-        running_variance = self._buffer(layer, "running_var")
+        weight, bias = (self._values(layer, name) if layer.affine else None for name in ("weight", "bias"))
+        running_mean = self._values(layer, "running_mean", trained=False)
+        running_variance = self._values(layer, "running_var", trained=False)
 
         def normalise(x: Any, batch: _Batch, slots: list[int]) -> Any:
             mean = (x * batch.counts).sum(dim=1, keepdim=True) / batch.total
