@@ -328,19 +328,20 @@ def open_context(
 def _write_or_check_outputs(store: Store, target: Target, outputs: np.ndarray, labels: np.ndarray) -> Scale:
     """Write the target's outputs, or compare them with the stored ones; return the scale fitted to them."""
     stored = store.outputs()
-    if stored is None:
-        _check_signals(store, target, outputs, labels)
-        store.write_outputs(outputs)
-        # The signals depend on the exact outputs, and are written below.
-        model_path(store.folder, 0).unlink(missing_ok=True)
-    elif stored.shape != outputs.shape or _differ_beyond_rounding(stored, outputs):
-        raise FolderError(_ANOTHER.format(store.folder))
-    else:
+    if stored is not None:
+        if stored.shape != outputs.shape or _differ_beyond_rounding(stored, outputs):
+            raise FolderError(_ANOTHER.format(store.folder))
         outputs = stored
-    _check_signals(store, target, outputs, labels)
     scale = target.scale.resolved(outputs, labels)
-    if 0 not in store.models():
-        store.write_model(0, scale.signals(outputs, labels))
+    signals = scale.signals(outputs, labels)
+    path = model_path(store.folder, 0)
+    if 0 in store.models():
+        _check_signals(store, signals)
+    if stored is None:
+        store.write_outputs(outputs)
+        path.unlink(missing_ok=True)  # The signals depend on the exact outputs.
+    if not path.exists():
+        store.write_model(0, signals)
     return scale
 
 
@@ -358,11 +359,8 @@ _CHANGING = (
 )
 
 
-def _check_signals(store: Store, target: Target, outputs: np.ndarray, labels: np.ndarray) -> None:
+def _check_signals(store: Store, signals: Mapping[str, np.ndarray]) -> None:
     """Raise if the stored signals of the target are not those of its outputs, within rounding."""
-    if 0 not in store.models():
-        return
-    signals = target.scale.resolved(outputs, labels).signals(outputs, labels)
     for name, values in store.model(0).items():
         if np.abs(signals[name] - values).max() > TOLERANCE * max(1.0, np.abs(values).max()):
             raise FolderError(_ANOTHER.format(store.folder))

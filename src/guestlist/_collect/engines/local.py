@@ -124,7 +124,7 @@ class Local:
         try:
             with _explained(work):
                 work.mkdir(mode=0o700, parents=True)
-                _write_order(task, work / _ORDER)
+                (work / _ORDER).write_bytes(pickle.dumps((sys.path, sys.argv)) + pickle_task(task))
             crew.start(count)  # They load modules while the records are written.
             with _explained(work / _POOL):
                 joblib.dump(pool, work / _POOL)
@@ -176,12 +176,6 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise write_error(path, error) from error
-
-
-def _write_order(task: Task, path: Path) -> None:
-    with open(path, "wb") as file:
-        pickle.dump((sys.path, sys.argv), file)
-        file.write(pickle_task(task))
 
 
 def _results(crew: "_Crew", numbers: Sequence[int]) -> Generator[Files]:
