@@ -1,7 +1,5 @@
 """Devices of torch: their choice, deterministic algorithms on them, and smaller batches where their memory is full."""
 
-from __future__ import annotations
-
 import copy
 import os
 import warnings

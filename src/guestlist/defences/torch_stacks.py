@@ -4,8 +4,6 @@ A stack always has 16 slots, and empty slots repeat a network. Every slot has th
 network's parameters do not depend on its slot or on the other networks: a resumed audit has identical references.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace

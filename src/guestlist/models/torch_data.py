@@ -1,7 +1,5 @@
 """Records in torch's ``Dataset`` and ``DataLoader``, inputs of several parts, and weights in files."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path

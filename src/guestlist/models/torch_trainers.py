@@ -1,7 +1,5 @@
 """Recipes that train torch modules with the trainers of Lightning and of Hugging Face transformers."""
 
-from __future__ import annotations
-
 import copy
 import logging
 import warnings
