@@ -31,6 +31,7 @@ from guestlist.models.target import (
     RetrainFunction,
     Retraining,
     Target,
+    aligned_columns,
     by_class,
     one_hot_labels,
     several_outputs,
@@ -359,9 +360,7 @@ class EstimatorPredict:
             raise InputError(several_outputs())
         if np.array_equal(columns, self.classes):
             return probabilities
-        aligned = np.zeros((len(probabilities), len(self.classes)))
-        aligned[:, encode(columns, self.classes)] = probabilities
-        return aligned
+        return aligned_columns(probabilities, columns, self.classes)
 
 
 @dataclass(frozen=True)
@@ -534,9 +533,7 @@ def _decisions(model, x, classes: np.ndarray) -> np.ndarray:
             f"decision_function returns {decisions.shape[1]} columns for {len(columns)} classes. Set "
             "decision_function_shape='ovr', or use a model with probabilities."
         )
-    aligned = np.full((len(decisions), len(classes)), decisions.min(axis=1, keepdims=True))
-    aligned[:, encode(columns, classes)] = decisions
-    return aligned
+    return aligned_columns(decisions, columns, classes, missing=decisions.min(axis=1, keepdims=True))
 
 
 def name_of(model) -> str:

@@ -14,7 +14,7 @@ from guestlist.defences import Recipe, Refit, as_recipe, check_arguments, traini
 from guestlist.errors import InputError
 from guestlist.models.estimators import classes_per_output, name_of, reads_of, untrained_model
 from guestlist.models.scales import as_scale
-from guestlist.models.target import Predict, Reads, Target, one_hot_labels
+from guestlist.models.target import Predict, Reads, Target, aligned_columns, one_hot_labels
 
 ALL = "all"  # outputs
 OTHER = "other"  # class of every combination of labels that no record has
@@ -160,9 +160,7 @@ def _aligned(outputs: Any, present: np.ndarray, classes: np.ndarray) -> np.ndarr
             f"An output of the model has {outputs.shape[1]} columns for the labels {short_repr(present.tolist())}. Return one "
             "column per label."
         )
-    aligned = np.zeros((len(outputs), len(classes)))
-    aligned[:, encode(present, classes)] = outputs
-    return aligned
+    return aligned_columns(outputs, present, classes)
 
 
 def _reader(model, labels: Sequence[np.ndarray], scale: str | None) -> OutputReader:

@@ -595,6 +595,13 @@ def by_class(outputs: Any, classes: np.ndarray) -> Any:
     return np.asarray(outputs.to_numpy())[:, [index for (index,) in positions]]
 
 
+def aligned_columns(outputs: np.ndarray, columns: np.ndarray, classes: np.ndarray, missing: Any = 0.0) -> np.ndarray:
+    """Return (records, classes) outputs from those with other columns; classes without a column get ``missing``."""
+    aligned = np.full((len(outputs), len(classes)), missing)
+    aligned[:, encode(columns, classes)] = outputs
+    return aligned
+
+
 def _positions_of(label: Any, names: list[Any]) -> list[int]:
     """Return the columns that are named after a class; if there are none, those with a name that ends with it."""
     ending = re.compile(rf"[\W_]{re.escape(str(label))}$")
