@@ -323,10 +323,9 @@ def check_rare_categories(inputs: Inputs, references: int, seed: int) -> None:
     if not references or not isinstance(train, Train) or not isinstance(train.recipe, Refit):
         return
     refusing = _refusing(train.model)
-    if refusing and hasattr(train.model, "steps"):
-        rare = list(_rare_values(pool.x))
-    else:
-        rare = []
+    if not refusing or not hasattr(train.model, "steps"):
+        return
+    rare = list(_rare_values(pool.x))
     if not rare:
         return
     split = planned_split(inputs, references, seed)

@@ -22,26 +22,7 @@ class Refit(DescribedRecipe):
     models are trained in parallel, and results then do not depend on the number of cores.
     """
 
-    def __call__(self, model, data: Data, rng: np.random.Generator):
-        return self._fitted(model, data, rng)
-
-    def weighted(self, model, data: Data, weight: np.ndarray, rng: np.random.Generator):
-        """Train with a weight per record."""
-        name = weight_parameter(model)
-        if name is None:
-            raise InputError(
-                f"{type(model).__name__}.fit accepts no sample_weight, which this training needs. Use another model."
-            )
-        arguments = _fit_arguments(data)
-        if name in arguments:
-            weight = weight * arguments[name]
-        return self._fitted(model, data, rng, **{name: weight})
-
-    def plain(self) -> "Refit":
-        """Return itself: it has no defence."""
-        return self
-
-    def _fitted(self, model, data: Data, rng: np.random.Generator, **weights):
+    def __call__(self, model, data: Data, rng: np.random.Generator, **weights: np.ndarray):
         model = unfitted(model)
         parameters = model.get_params(deep=True)
         _check_rounds(model, parameters)
@@ -53,6 +34,22 @@ class Refit(DescribedRecipe):
         check_arguments(model, arguments)
         model.fit(data.x, data.y, **arguments)
         return model
+
+    def weighted(self, model, data: Data, weight: np.ndarray, rng: np.random.Generator):
+        """Train with a weight per record."""
+        name = weight_parameter(model)
+        if name is None:
+            raise InputError(
+                f"{type(model).__name__}.fit accepts no sample_weight, which this training needs. Use another model."
+            )
+        arguments = _fit_arguments(data)
+        if name in arguments:
+            weight = weight * arguments[name]
+        return self(model, data, rng, **{name: weight})
+
+    def plain(self) -> "Refit":
+        """Return itself: it has no defence."""
+        return self
 
 
 def _fit_arguments(data: Data) -> Mapping[str, Any]:
