@@ -14,6 +14,7 @@ from example_results import leaking, predictions_only, quiet, with_check, with_h
 from guestlist import Estimate
 from guestlist._case import Check
 from guestlist._findings.attacks import Rate, _rates
+from guestlist._findings.exposure import Exposure
 from guestlist._findings.groups import GroupRisks, TooSmall
 from guestlist._report import diagnostics, terminal
 from guestlist._report.exports import EXPORTS
@@ -142,6 +143,11 @@ def test_flipped_labels_are_reported_before_interchanged_sets(snapshot):
 @pytest.mark.slow
 def test_what_to_do_next_follows_from_what_was_shown(snapshot):
     assert any("gl.defend(" in step for step in next_steps(leaking()))
+    listed = len(leaking().exposed)
+    for flagged in (listed, listed + 1):
+        steps = next_steps(replace(leaking(), exposure=Exposure(q=0.1, tested=500, flagged=flagged)))
+        assert any(f"{flagged} most exposed" in step for step in steps)
+        assert any("records.parquet" in step for step in steps) == (flagged > listed)
     snapshot(next_steps(leaking()), "GL101")
     assert next_steps(quiet()) == (next_steps(quiet())[0],)
     snapshot(next_steps(quiet())[0])
