@@ -147,7 +147,7 @@ def test_mistyped_folder():
     assert "3 failed" in printed, printed
     assert "AUC at most 0.6" in printed
     assert "Expected TPR@FPR" in printed
-    assert "no folder has no results.json" in printed
+    assert "There is no folder no folder" in printed
     frames = re.findall(r"^(\S+\.py):\d+: ", printed, flags=re.MULTILINE)
     assert frames == ["test_limits.py"] * 3, printed
 

@@ -352,7 +352,7 @@ def _differ_beyond_rounding(stored: np.ndarray, outputs: np.ndarray) -> bool:
     return bool(furthest > TOLERANCE * max(1.0, largest))
 
 
-_ANOTHER = "{} holds an audit of a different fitted model, with different outputs. Choose another folder."
+_ANOTHER = "{} holds an audit of a different fitted model, with different outputs. Choose another folder= (--out)."
 _CHANGING = (
     "The model returns outputs that differ from those stored in {}, because it is not deterministic (GL130). Fix its random "
     "seed, or put it into evaluation mode. Then audit it in a new folder."

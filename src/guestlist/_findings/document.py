@@ -34,6 +34,8 @@ def read_document(folder: Path, convert: Callable[[Mapping], T]) -> T:
         FolderError: If the folder has no results, they are damaged, or another version of guestlist wrote them.
     """
     path = folder / "results.json"
+    if not path_exists(folder):
+        raise FolderError(f"There is no folder {folder}. Check the path.")
     if not path_exists(path):
         raise FolderError(
             f"{folder} has no results.json: it is not an audit folder, or the audit did not finish. Run the audit again."

@@ -446,7 +446,9 @@ def open_store(folder: str | Path, manifest: Manifest | None = None) -> Store:
         return Store(folder, stored)
     different = [DESCRIPTIONS[name] for name in PARTS if getattr(stored, name) != getattr(manifest, name)]
     if different:
-        raise FolderError(f"{folder} holds a different audit, with {' and '.join(different)}. Choose another folder.")
+        raise FolderError(
+            f"{folder} holds a different audit, with {' and '.join(different)}. Choose another folder= (--out)."
+        )
     about = {**stored.about, **manifest.about}  # The inputs may have moved; notes of other commands stay.
     if about != stored.about:
         stored = replace(stored, about=about)
