@@ -25,16 +25,18 @@ TABLES = {
     "table1": ["location30", "mnist Ia", "mnist Ib", "mnist IIa", "mnist IIb"],
     "table1_location30": list(LOCATION30),
     "momentum": ["mnist Ia, no momentum"],
+    "large_pool": ["mnist Ia, large pool"],
     "table3": [name for name in CONFIGURATIONS if name.startswith("cifar10 ")],
     "table4": [name for name in CONFIGURATIONS if name.startswith("cifar100")],
 }
-TARGETS = {"table1": 3, "table1_location30": 3, "momentum": 3, "table3": 2, "table4": 3}
+TARGETS = {"table1": 3, "table1_location30": 3, "momentum": 3, "large_pool": 3, "table3": 2, "table4": 3}
 MODELS = {
     "table1": 64,
     "table1_location30": 24,
     "momentum": 16,
+    "large_pool": 32,
     "table3": 6,
-    "table4": 10,
+    "table4": 64,
     "figure5": 128,  # half of them lack a member
 }
 LEFT_OUT = gl.evidence.LeftOut(records=100, models=32)
@@ -125,7 +127,8 @@ def _second_target(name: str, options: argparse.Namespace) -> None:
 
 
 COMMANDS = {
-    "table1": _strengths, "table1_location30": _strengths, "momentum": _strengths, "table2": _agreement,
+    "table1": _strengths, "table1_location30": _strengths, "momentum": _strengths,
+    "large_pool": _strengths, "table2": _agreement,
     "table3": _strengths, "table4": _strengths, "figure2": _second_target, "figure5": _differences, "figures": _curves
 }  # fmt: skip
 

@@ -32,7 +32,11 @@ STRENGTHS = (
     | CIFAR10
     | CIFAR100
     | LOCATION30
-    | {"location30": PURCHASE100["Ia"], "mnist Ia, no momentum": MNIST["mnist Ia"]}
+    | {
+        "location30": PURCHASE100["Ia"],
+        "mnist Ia, no momentum": MNIST["mnist Ia"],
+        "mnist Ia, large pool": MNIST["mnist Ia"],
+    }
 )
 
 # Table 2 (Purchase100, 5,000 records, level 0.3, 500 members and 500 non-members).
