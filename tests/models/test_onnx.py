@@ -44,6 +44,17 @@ def test_a_file_predicts_as_the_model_does(sides, tmp_path, zipmap):
     np.testing.assert_allclose(target.predict(sides[1][0]), model.predict_proba(sides[1][0]), atol=1e-5)
 
 
+def test_probabilities_just_below_0_are_rounding_errors(tmp_path):
+    floats = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, 2]) for name in "xy"]
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "g", floats[:1], floats[1:])
+    opsets = [onnx.helper.make_opsetid("", 17)]
+    onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=8), tmp_path / "m.onnx")
+    target = gl.onnx_target(tmp_path / "m.onnx", classes=["a", "b"], scale="probabilities")
+    outputs = target.predict(np.array([[-1.3e-6, 1], [-0.1, 1.1]], dtype=np.float32))
+    assert outputs[0, 0] == 0
+    assert outputs[1, 0] < -0.05
+
+
 def test_an_audit_of_a_file_trains_nothing_and_reports_it(sides, tmp_path):
     path = written(forest(sides), sides[0][0], tmp_path / "forest.onnx")
     with pytest.warns(

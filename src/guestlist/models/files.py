@@ -28,6 +28,7 @@ DTYPES = {
 }
 FLOATS = ("tensor(float)", "tensor(double)", "tensor(float16)")
 BATCH_SIZE = 4096  # records in one query
+ROUNDING = 1e-4  # skl2onnx computes 1 - p in single precision for two classes, which may be slightly below 0
 NO_RECIPE = "an ONNX file does not store its training recipe"
 
 
@@ -154,7 +155,10 @@ class OnnxPredict:
         step = fixed or BATCH_SIZE
         columns = 1 if self.classes is None else len(self.classes)
         parts = [self._some(select_rows(x, slice(start, start + step)), fixed) for start in range(0, len(x), step)]
-        return np.concatenate([*parts] or [np.empty((0, columns))])
+        outputs = np.concatenate([*parts] or [np.empty((0, columns))])
+        if self.scale == "probabilities":
+            outputs[(outputs < 0) & (outputs > -ROUNDING)] = 0.0
+        return outputs
 
     def _some(self, x, fixed: int | None) -> np.ndarray:
         """Return the outputs of one batch; some files need a fixed number of records."""
