@@ -255,6 +255,11 @@ def test_wrong_outputs_and_labels_are_refused(arguments, message):
         select_output(fitted(MULTI_OUTPUT["forest"]), *arguments)
 
 
+def test_a_path_is_refused():
+    with pytest.raises(gl.InputError, match="str is neither a fitted estimator nor a function"):
+        select_output("model.onnx", 0, MEMBERS, NONMEMBERS)
+
+
 def test_what_all_outputs_cannot_do_is_refused():
     values = RandomForestRegressor(2).fit(X[:120], X[:120, :2])
     with pytest.raises(gl.InputError, match="needs a classifier"):
@@ -283,5 +288,7 @@ def test_the_lines_of_the_message_audit_a_keras_model(tmp_path, monkeypatch):
     for model in (keras.Model(inputs, heads), keras.Model(inputs, labels)):
         with pytest.raises(gl.InputError, match="several outputs") as error:
             gl.audit(model, (X[:120], Y[:120, 0]), (X[120:], Y[120:, 0]))
+        with pytest.raises(gl.InputError, match="neither a fitted estimator nor a function"):
+            select_output(model, 0, (X[:120], Y[:120, :2]), (X[120:], Y[120:, :2]))
         results = run_lines_of(error, model=model, y=Y[:120, :2], y2=Y[120:, :2])
         assert [part.subject.name.rpartition(", ")[2] for part in results] == ["output 0", "output 1", "all outputs"]

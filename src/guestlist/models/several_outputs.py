@@ -13,6 +13,7 @@ from guestlist.data import Data, as_data, encode
 from guestlist.defences import Recipe, Refit, as_recipe, check_arguments, training_of
 from guestlist.errors import InputError
 from guestlist.models.estimators import classes_per_output, name_of, reads_of, untrained_model
+from guestlist.models.frameworks import FRAMEWORKS
 from guestlist.models.scales import as_scale
 from guestlist.models.target import Predict, Reads, Target, aligned_columns, one_hot_labels
 
@@ -80,6 +81,11 @@ def select_output(
         raise InputError(
             f"output={short_repr(output)} must be a number from 0 to {n_outputs - 1}, or 'all': the labels have {n_outputs} "
             "columns."
+        )
+    if FRAMEWORKS["keras"].recognises(model) or not (hasattr(model, "predict") or callable(model)):
+        raise InputError(
+            f"{type(model).__name__} is neither a fitted estimator nor a function. Pass a function, for Keras: "
+            "lambda x: model.predict(x, verbose=0)."
         )
     reader = _reader(model, labels, scale)
     if output == ALL:
