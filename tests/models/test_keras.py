@@ -108,9 +108,18 @@ def constant(x):
     return np.zeros((len(x), 2))
 
 
+class Subclass(keras.Model):
+    def call(self, x):
+        return x
+
+
 def test_models_that_cannot_be_audited_or_trained_are_refused():
     with pytest.raises(gl.InputError, match="several outputs"):
         as_target(trained(3, "sigmoid", "binary_crossentropy", np.eye(3)[Y]))
+    for unreadable in (keras.Sequential([keras.layers.Dense(2)]), Subclass()):
+        unreadable.compile(loss=keras.losses.SparseCategoricalCrossentropy(**LOGITS))
+        with pytest.raises(gl.InputError, match="cannot read the outputs of the Keras model"):
+            as_target(unreadable)
     bare = keras.Sequential([keras.layers.Input((4,)), keras.layers.Dense(2, activation="softmax")])
     assert "not compiled" in as_target(bare).cannot["train"]
 

@@ -225,7 +225,12 @@ def _keras_warnings() -> Iterator[None]:
 
 
 def _columns(model) -> int:
-    shape = model.output_shape
+    shape = getattr(model, "output_shape", None)
+    if shape is None:  # a subclass of keras.Model, which clone_model cannot clone, or a model without weights
+        raise InputError(
+            f"guestlist cannot read the outputs of the Keras model {type(model).__name__}. Train it first. If it is a subclass "
+            f"of keras.Model, pass its predictions: gl.function_target({PREDICT}, classes=[…], train=train)."
+        )
     if not isinstance(shape, tuple) or len(shape) != 2:
         raise InputError(several_outputs(PREDICT))
     return int(shape[1])
