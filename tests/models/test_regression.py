@@ -64,6 +64,7 @@ def test_least_squares_residuals_and_leverages(tmp_path):
     model = LinearRegression(fit_intercept=False).fit(*members)
     plans = [gl.evidence.LeftOut(records=40, models=1)]
     results = quiet(model, members, nonmembers, references=0, attacks=["loss"], evidence=plans, folder=tmp_path)
+    assert "labels_only" not in results.untested  # a regressor has no labels
     store = open_store(tmp_path)
     residual = store.model(0)["residual"]
     hat = x[:40] @ np.linalg.inv(x[:40].T @ x[:40]) @ x[:40].T

@@ -170,7 +170,7 @@ def find_untested(case: Case) -> tuple[str, ...]:
     silent = {
         "references": not case.view.references,
         "parameters": not {"white_box", "leaves"} & tested,
-        "labels_only": "perturbed" not in tested,
+        "labels_only": as_scale(case.setting.scale).has_classes and "perturbed" not in tested,
         "sources": case.baseline is None and not case.setting.drawn,
         "other_leakage": True,
         "logits": as_scale(case.setting.scale).hides_logits,
