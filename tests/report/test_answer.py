@@ -12,7 +12,7 @@ from tests.report.states import state
 
 from example_results import leaking, predictions_only, quiet, with_check, with_headline
 from guestlist import Estimate
-from guestlist._case import Check
+from guestlist._case import Check, Origin
 from guestlist._findings.attacks import Rate, _rates
 from guestlist._findings.exposure import Exposure
 from guestlist._findings.groups import GroupRisks, TooSmall
@@ -24,6 +24,7 @@ from guestlist._report.sections import answer, groups
 from guestlist._report.templates import with_code
 from guestlist._report.terminal import fragment
 from guestlist._report.wording import sanitize_results
+from guestlist.defences import Training
 from guestlist.metrics import split_scores
 
 summary = partial(terminal.summary, verbose=True)
@@ -138,6 +139,12 @@ def test_flipped_labels_are_reported_before_interchanged_sets(snapshot):
     assert "swapped" in next_steps(turned)[0]
     values = {"attack": "loss", "auc": 0.4, "low": 0.35, "high": 0.45, "r2_members": -3.0, "r2_nonmembers": -2.0}
     snapshot(diagnostics.sentence(Check("GL112", "issue", values)))
+
+
+def test_more_references_of_a_game_are_trained_by_gl_play():
+    game = replace(leaking(), references=None, training=Training("tree"), origin=Origin("game"))
+    assert any("`gl.play(…, references=32)`" in step for step in next_steps(game))
+    assert not any("gl.audit(" in step for step in next_steps(game))
 
 
 @pytest.mark.slow
