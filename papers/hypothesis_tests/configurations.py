@@ -127,7 +127,7 @@ def _alexnet():
 _SGD = {"optimizer": "sgd", "momentum": 0.9, "batch_size": 32}
 _SHALLOW = gl.defences.Fit(epochs=10, learning_rate=0.003)
 _PLAIN = gl.defences.Fit(epochs=3, learning_rate=0.05, **_SGD)
-_ALEXNET = gl.defences.Fit(epochs=30, learning_rate=0.01, weight_decay=0.002, **_SGD)
+_ALEXNET = gl.defences.Fit(epochs=36, learning_rate=0.01, weight_decay=0.002, **_SGD)
 _L2 = gl.defences.Fit(epochs=4, learning_rate=0.01, weight_decay=0.05, **_SGD)
 
 _LOCATION = gl.defences.Fit(epochs=12, learning_rate=0.01, **_SGD)
