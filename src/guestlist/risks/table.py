@@ -58,10 +58,22 @@ class Risk:
 
     def possible(self, case: Case) -> bool:
         """Return True if a case has the inputs of this risk."""
-        has_evidence = not self.evidence or self._is_enough(case.evidence(self.evidence))
-        has_signals = all(signal in case.view.values for signal in self.needs)
-        has_outputs = not self.outputs or (case.view.outputs is not None and has_labels(case))
-        return has_evidence and has_signals and has_outputs and case.view.references >= self.references
+        return not self.lacking(case)
+
+    def lacking(self, case: Case) -> dict[str, str]:
+        """Return each input of this risk that a case lacks, and what an audit that has it needs."""
+        missing = {}
+        if case.view.references < self.references:
+            more = f"references={self.references} (--references {self.references}) or more"
+            missing[f"{self.references} reference models"] = more
+        if self.evidence and not self._is_enough(case.evidence(self.evidence)):
+            name = " of ".join(repr(name) for name in (self.evidence, self.part) if name)
+            missing[f"the evidence {name}"] = f"evidence= (--evidence {self.evidence})"
+        signals = [signal for signal in self.needs if signal not in case.view.values]
+        if signals or (self.outputs and (case.view.outputs is None or not has_labels(case))):
+            name = f"the signals {', '.join(signals)}" if signals else "the target's probabilities with labels"
+            missing[name] = "labels and a model that outputs probabilities"
+        return missing
 
     def _is_enough(self, evidence: Any) -> bool:
         return evidence is not None and (not self.part or self.part in evidence.values)
@@ -266,9 +278,10 @@ def requested_risks(case: Case, names: Sequence[str] | None = None) -> dict[str,
     values = risks_of(case, names)
     missing = [name for name in names or () if name not in values]
     if missing:
+        lacking = RISKS[missing[0]].lacking(case)
         raise InputError(
-            f"Risk {missing[0]!r} cannot be computed: this audit lacks {_required_inputs(RISKS[missing[0]])}. Audit again with "
-            f"{_remedy(RISKS[missing[0]])}."
+            f"Risk {missing[0]!r} cannot be computed: this audit lacks {' and '.join(lacking)}. Audit again with "
+            f"{' and '.join(lacking.values())}."
         )
     return values
 
@@ -278,26 +291,6 @@ def attack_scores(case: Case, attack: str) -> np.ndarray:
     if attack not in case.scores:
         raise InputError(f"Attack {attack!r} was not run. Available names: {close_matches(attack, case.scores)}.")
     return case.scores[attack]
-
-
-def _required_inputs(row: Risk) -> str:
-    evidence = " of ".join(repr(name) for name in (row.evidence, row.part) if name)
-    texts = {
-        f"{row.references} reference models": row.references,
-        f"the evidence {evidence}": row.evidence,
-        "the target's probabilities with labels": row.outputs,
-        f"the signals {', '.join(row.needs)}": row.needs,
-    }
-    return " and ".join(text for text, needed in texts.items() if needed)
-
-
-def _remedy(row: Risk) -> str:
-    texts = {
-        f"references={row.references} (--references {row.references}) or more": row.references,
-        f"evidence= (--evidence {row.evidence})": row.evidence,
-    }
-    needed = [text for text, needed in texts.items() if needed]
-    return " and ".join(needed) or "labels and a model that outputs probabilities"
 
 
 EVERY_MEMBER = "all_members"  # flags every member: the first row of every table of predictive values
