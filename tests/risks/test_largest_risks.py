@@ -85,13 +85,13 @@ def test_groups_for_which_risks_contradict_each_other_are_named():
 
 def test_the_cost_of_a_risk_is_reported():
     few = case_of(gaussian_simulation(1.0, records=40, models=3), ("loss",))
-    with pytest.raises(InputError, match="'mu' cannot be computed: this audit lacks 8 reference models. Audit again"):
+    with pytest.raises(InputError, match=r"this audit lacks 8 reference models\. Audit again"):
         members_by_risk(few, ["mu"])
     losses = {"loss": few.view.values["loss"]}
     only_losses = replace(few, view=gl.attacks.Signals(losses, few.view.reference_member, few.view.labels))
-    with pytest.raises(InputError, match="lacks the signals mentr. Audit again with labels and a model that outputs"):
+    with pytest.raises(InputError, match=r"lacks the signals mentr\. Audit again with labels and a model"):
         members_by_risk(only_losses, ["risk_score"])
-    with pytest.raises(InputError, match="lacks the target's probabilities with labels. Audit again with labels and a"):
+    with pytest.raises(InputError, match=r"lacks the target's probabilities with labels\. Audit again"):
         members_by_risk(only_losses, ["shapr"])
     with pytest.raises(InputError, match="There is no risk 'moo'"):
         members_by_risk(few, ["moo"])
