@@ -188,8 +188,9 @@ def test_two_attacks_of_one_name_are_refused(tree, blobs):
 def test_a_shadow_brings_no_attack_that_has_nothing_to_compare(blobs, tree):
     x, y = blobs[1]
     member = np.arange(len(y)) % 2 == 0
-    shadow = gl.Predictions(tree.predict_proba(x), y, member)
-    results = gl.audit_predictions(shadow, shadow=shadow, prior=0.25)
+    predictions = gl.Predictions(tree.predict_proba(x), y, member)
+    shadow = gl.Predictions(tree.predict_proba(x) * 0.9 + 0.1 / 3, y, member)
+    results = gl.audit_predictions(predictions, shadow=shadow, prior=0.25)
     assert all(finding.unscored == 0 for finding in results.outcomes)
     assert {rate.prior for finding in results.outcomes for rate in finding.rates} == {0.25}
 

@@ -133,7 +133,7 @@ def test_a_tree_that_knows_its_canaries_contradicts_a_claim(played, people):
     assert results.subject.accuracy_members > 0.95  # it memorised the wrong labels
     text = " ".join(results.summary(verbose=True).split())
     assert "canaries: records with a wrong label" in text
-    assert "the other 260 records always train" in text
+    assert "the other 260 records are always included" in text
     assert "GL103 no better" not in text
 
 
