@@ -118,12 +118,6 @@ def test_networks_need_a_shadow_and_classes(outputs):
     }
 
 
-def test_the_targets_own_predictions_are_refused_as_a_shadow(outputs):
-    target = gl.Predictions(*_fields(outputs))
-    with pytest.raises(InputError, match="identical to the target's"):
-        gl.audit_predictions(target, shadow=gl.Predictions(*_fields(outputs)))
-
-
 @pytest.mark.parametrize("name", ["lira", "base", "rmia_offline"])
 def test_attacks_that_compare_models_on_a_record_need_the_model(name, outputs):
     target = gl.Predictions(*_fields(outputs))

@@ -241,6 +241,7 @@ def test_show_lists_the_tables(name):
         (["gate", ".", "--max-tpr", "5"], "TPR@FPR"),
         (["audit", "--model", "none.skops", "--members", "a.csv", "--nonmembers", "b.csv"], "none.skops"),
         (["audit", "--predictions", "none.npz"], "none.npz"),
+        (["audit", "--predictions", "p.npz", "--shadow", "p.npz"], "another model"),
         (["audit", "--predictions", "p.npz", "--population", "a.csv"], "--population"),
         (["audit", "--model", "m.skops", "--members", "a", "--nonmembers", "b", "--shadow", "c"], "--shadow"),
         (["audit", "--predictions", "p.npz", "--members", "a.csv"], "--members"),

@@ -114,11 +114,6 @@ def _prepare(predictions: Predictions, shadow: Predictions | None, config: Audit
     for name, value in {"predictions": predictions, "shadow": shadow}.items():
         if not isinstance(value, Predictions) and not (name == "shadow" and value is None):
             raise ValueError(f"Expected {name}={short_repr(value)} to be gl.Predictions(outputs, labels, member).")
-    if shadow is not None and np.array_equal(shadow.outputs, predictions.outputs):
-        raise InputError(
-            "The shadow's outputs are identical to the target's. Pass the predictions of a different model on its own "
-            "members and non-members as shadow= (--shadow)."
-        )
     names = check_attack_names(config.attacks)
     _check_attacks(names or (), shadow)
     signal_names = signals_of(predictions)

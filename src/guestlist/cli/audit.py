@@ -241,8 +241,12 @@ def _within_minutes(minutes: float, seconds_per_model: float | None, at_most: in
 
 
 def _of_predictions(out: Path, options: dict):
-
     path = options["predictions"]
+    if options["shadow"] is not None and options["shadow"].resolve() == path.resolve():
+        raise click.UsageError(
+            f"--shadow and --predictions are both {path}. Pass the predictions of another model, on its own members and "
+            "non-members, as --shadow."
+        )
     columns = {name: options[name] for name in ("scale", "label", "probability", "positive")}
     columns["labelled"] = not options["no_labels"]
     if options["member"]:
