@@ -27,7 +27,7 @@ SETTING = """## Setting
 - The network has two hidden layers of 256 units, trained by DP-Adam for 100 epochs (rate 0.01, L2 1e-5, δ = 1e-5, batches of 200). ε = ∞ is plain Adam.
 - Batches are Poisson samples, as the PRV accountant assumes; the paper has RDP, and batches without overlap.
 - In COMPAS, 7.5% of the control's non-members equal a member.
-- Results with private shadow models are older. Their shadow models draw records in the proportions of the population, without the target's validation records; the others draw from each cluster, source or attribute value.
+- Results with private shadow models in Figures 4 and 5 are older. Their shadow models draw records in the proportions of the population, without the target's validation records; the others draw from each cluster, source or attribute value.
 
 Differences from the released script (`t3humphries/non-IID-MIA`):
 
